@@ -1,0 +1,38 @@
+"""syncwatch: find where a PyTorch program makes the host wait for the GPU.
+
+The public names are loaded on first use, so that `import syncwatch` costs nothing and never imports torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# name -> module that defines it
+_PUBLIC: dict[str, str] = {
+    "Event": "syncwatch.model",
+    "Finding": "syncwatch.model",
+    "Kind": "syncwatch.model",
+    "Session": "syncwatch.model",
+    "Site": "syncwatch.model",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+if TYPE_CHECKING:
+    from syncwatch.model import Event, Finding, Kind, Session, Site
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        from importlib import import_module
+
+        value = getattr(import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'syncwatch' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
