@@ -1,0 +1,1 @@
+"""The static engine: source files in, events out. Never imports torch."""
