@@ -24,7 +24,7 @@ class Node(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=True):
 # ---------------------------------------------------------------- expressions
 
 
-class Const(Node):
+class Const(Node, frozen=True):
     """A literal: number, string, bytes (as None), True, False, None or Ellipsis (as kind "...")."""
 
     pos: Pos
@@ -32,18 +32,18 @@ class Const(Node):
     value: int | float | str | bool | None = None
 
 
-class Name(Node):
+class Name(Node, frozen=True):
     pos: Pos
     id: str
 
 
-class Attr(Node):
+class Attr(Node, frozen=True):
     pos: Pos
     value: Expr
     attr: str
 
 
-class Arg(Node):
+class Arg(Node, frozen=True):
     """One argument of a call. `name` is the keyword, "" for positional; `star` is "", "*" or "**"."""
 
     value: Expr
@@ -51,13 +51,13 @@ class Arg(Node):
     star: str = ""
 
 
-class Call(Node):
+class Call(Node, frozen=True):
     pos: Pos
     func: Expr
     args: tuple[Arg, ...]
 
 
-class Sub(Node):
+class Sub(Node, frozen=True):
     """A subscript. Several indices are one Seq of kind "tuple"."""
 
     pos: Pos
@@ -65,60 +65,60 @@ class Sub(Node):
     index: Expr
 
 
-class Slice(Node):
+class Slice(Node, frozen=True):
     pos: Pos
     lower: Expr | None
     upper: Expr | None
     step: Expr | None
 
 
-class Unary(Node):
+class Unary(Node, frozen=True):
     pos: Pos
     op: str  # "-", "+", "~", "not"
     value: Expr
 
 
-class Binary(Node):
+class Binary(Node, frozen=True):
     pos: Pos
     op: str  # "+", "-", "*", "/", "//", "%", "**", "@", "<<", ">>", "&", "|", "^"
     left: Expr
     right: Expr
 
 
-class Bool(Node):
+class Bool(Node, frozen=True):
     pos: Pos
     op: str  # "and", "or"
     values: tuple[Expr, ...]
 
 
-class Compare(Node):
+class Compare(Node, frozen=True):
     pos: Pos
     left: Expr
     ops: tuple[str, ...]  # "==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in"
     rights: tuple[Expr, ...]
 
 
-class IfExp(Node):
+class IfExp(Node, frozen=True):
     pos: Pos
     test: Expr
     body: Expr
     orelse: Expr
 
 
-class Seq(Node):
+class Seq(Node, frozen=True):
     pos: Pos
     kind: str  # "tuple", "list", "set"
     items: tuple[Expr, ...]
 
 
-class Star(Node):
+class Star(Node, frozen=True):
     """`*value` inside a sequence or an assignment target."""
 
     pos: Pos
     value: Expr
 
 
-class DictLit(Node):
+class DictLit(Node, frozen=True):
     """A dict display; a key of None is `**value`."""
 
     pos: Pos
@@ -126,7 +126,7 @@ class DictLit(Node):
     values: tuple[Expr, ...]
 
 
-class For(Node):
+class For(Node, frozen=True):
     """One `for … in … if …` of a comprehension."""
 
     target: Expr
@@ -135,7 +135,7 @@ class For(Node):
     is_async: bool = False
 
 
-class Comp(Node):
+class Comp(Node, frozen=True):
     pos: Pos
     kind: str  # "list", "set", "dict", "generator"
     key: Expr | None  # dict comprehensions only
@@ -143,13 +143,13 @@ class Comp(Node):
     fors: tuple[For, ...]
 
 
-class Lambda(Node):
+class Lambda(Node, frozen=True):
     pos: Pos
     params: tuple[Param, ...]
     body: Expr
 
 
-class FPart(Node):
+class FPart(Node, frozen=True):
     """A replacement field of an f-string. `spec` is the format specification, as an FString, or None."""
 
     value: Expr
@@ -158,25 +158,25 @@ class FPart(Node):
     pos: Pos = (0, 0, 0, 0)
 
 
-class FString(Node):
+class FString(Node, frozen=True):
     """An f-string (or implicit concatenation that holds one): literal texts and fields in order."""
 
     pos: Pos
     parts: tuple[str | FPart, ...]
 
 
-class Await(Node):
+class Await(Node, frozen=True):
     pos: Pos
     value: Expr
 
 
-class Yield(Node):
+class Yield(Node, frozen=True):
     pos: Pos
     value: Expr | None
     is_from: bool = False
 
 
-class Walrus(Node):
+class Walrus(Node, frozen=True):
     pos: Pos
     target: Name
     value: Expr
@@ -209,12 +209,12 @@ Expr: TypeAlias = (
 # ---------------------------------------------------------------- statements
 
 
-class ExprStmt(Node):
+class ExprStmt(Node, frozen=True):
     pos: Pos
     value: Expr
 
 
-class Assign(Node):
+class Assign(Node, frozen=True):
     """`a = b = value`: targets from left to right."""
 
     pos: Pos
@@ -222,50 +222,50 @@ class Assign(Node):
     value: Expr
 
 
-class AugAssign(Node):
+class AugAssign(Node, frozen=True):
     pos: Pos
     target: Expr
     op: str  # as in Binary
     value: Expr
 
 
-class AnnAssign(Node):
+class AnnAssign(Node, frozen=True):
     pos: Pos
     target: Expr
     annotation: Expr
     value: Expr | None
 
 
-class Return(Node):
+class Return(Node, frozen=True):
     pos: Pos
     value: Expr | None
 
 
-class Raise(Node):
+class Raise(Node, frozen=True):
     pos: Pos
     value: Expr | None
     cause: Expr | None
 
 
-class Assert(Node):
+class Assert(Node, frozen=True):
     pos: Pos
     test: Expr
     message: Expr | None
 
 
-class Delete(Node):
+class Delete(Node, frozen=True):
     pos: Pos
     targets: tuple[Expr, ...]
 
 
-class Jump(Node):
+class Jump(Node, frozen=True):
     """`pass`, `break` or `continue`."""
 
     pos: Pos
     kind: str
 
 
-class Scope(Node):
+class Scope(Node, frozen=True):
     """`global` or `nonlocal`."""
 
     pos: Pos
@@ -273,14 +273,14 @@ class Scope(Node):
     names: tuple[str, ...]
 
 
-class Import(Node):
+class Import(Node, frozen=True):
     """`import a.b as c`: (dotted name, alias or "")."""
 
     pos: Pos
     names: tuple[tuple[str, str], ...]
 
 
-class ImportFrom(Node):
+class ImportFrom(Node, frozen=True):
     """`from ..a.b import c as d`; a star import has the one name ("*", "")."""
 
     pos: Pos
@@ -289,7 +289,7 @@ class ImportFrom(Node):
     names: tuple[tuple[str, str], ...]
 
 
-class If(Node):
+class If(Node, frozen=True):
     """`elif` is an If alone in `orelse`."""
 
     pos: Pos
@@ -298,7 +298,7 @@ class If(Node):
     orelse: Block
 
 
-class ForStmt(Node):
+class ForStmt(Node, frozen=True):
     pos: Pos
     target: Expr
     iter: Expr
@@ -307,33 +307,33 @@ class ForStmt(Node):
     is_async: bool = False
 
 
-class While(Node):
+class While(Node, frozen=True):
     pos: Pos
     test: Expr
     body: Block
     orelse: Block
 
 
-class WithItem(Node):
+class WithItem(Node, frozen=True):
     value: Expr
     target: Expr | None
 
 
-class With(Node):
+class With(Node, frozen=True):
     pos: Pos
     items: tuple[WithItem, ...]
     body: Block
     is_async: bool = False
 
 
-class Handler(Node):
+class Handler(Node, frozen=True):
     pos: Pos
     exception: Expr | None
     name: str
     body: Block
 
 
-class Try(Node):
+class Try(Node, frozen=True):
     pos: Pos
     body: Block
     handlers: tuple[Handler, ...]
@@ -341,7 +341,7 @@ class Try(Node):
     final: Block
 
 
-class Pattern(Node):
+class Pattern(Node, frozen=True):
     """A `match` pattern, reduced to what inference uses.
 
     kind: "value" (value is the expression compared with `==`), "singleton" (value is a Const), "capture" (name, ""
@@ -358,19 +358,19 @@ class Pattern(Node):
     keys: tuple[Expr, ...] = ()
 
 
-class Case(Node):
+class Case(Node, frozen=True):
     pattern: Pattern
     guard: Expr | None
     body: Block
 
 
-class Match(Node):
+class Match(Node, frozen=True):
     pos: Pos
     subject: Expr
     cases: tuple[Case, ...]
 
 
-class Param(Node):
+class Param(Node, frozen=True):
     """kind: "positional" (before `/`), "normal", "*", "keyword" (after `*`), "**"."""
 
     name: str
@@ -379,7 +379,7 @@ class Param(Node):
     default: Expr | None = None
 
 
-class Function(Node):
+class Function(Node, frozen=True):
     """A `def`. `pos` spans the whole statement, decorators left out; `is_generator` says that its body yields."""
 
     pos: Pos
@@ -392,7 +392,7 @@ class Function(Node):
     is_generator: bool = False
 
 
-class Class(Node):
+class Class(Node, frozen=True):
     pos: Pos
     name: str
     bases: tuple[Arg, ...]  # keywords (metaclass=…) included
