@@ -21,7 +21,11 @@ _PUBLIC: dict[str, str] = {
 __all__ = ["__version__", *_PUBLIC]
 
 if TYPE_CHECKING:
-    from syncwatch.model import Event, Finding, Kind, Session, Site
+    from syncwatch.model import Event as Event
+    from syncwatch.model import Finding as Finding
+    from syncwatch.model import Kind as Kind
+    from syncwatch.model import Session as Session
+    from syncwatch.model import Site as Site
 
 
 def __getattr__(name: str) -> Any:
