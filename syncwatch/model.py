@@ -34,6 +34,8 @@ class Kind(str, Enum):
     UNPINNED_LOADER = "unpinned-loader"
     HOST_CREATED = "host-created"
     DEFAULT_DEVICE = "default-device"
+    # No event of a program: a comment that suppresses findings is itself at fault (SW000).
+    SUPPRESSION = "suppression"
 
     @property
     def blocks(self) -> bool:
@@ -49,6 +51,7 @@ _SILENT_KINDS = frozenset(
         Kind.UNPINNED_LOADER,
         Kind.HOST_CREATED,
         Kind.DEFAULT_DEVICE,
+        Kind.SUPPRESSION,
     }
 )
 
@@ -157,7 +160,8 @@ class SiteCount(msgspec.Struct, frozen=True, kw_only=True):
     allowed: bool = False
     reason: str = ""
     explicit: bool = False
-    stack: tuple[str, ...] = ()
+    in_steps: int = 0  # of `count`, after the first step and before the end of the last
+    stack: tuple[str, ...] = ()  # innermost frame first
 
 
 class Session(msgspec.Struct, kw_only=True):

@@ -1,0 +1,116 @@
+"""Counts, by site. A session and the report of a watch each keep one ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from syncwatch.model import Kind, SiteCount
+from syncwatch.runtime.frames import Place
+
+FIRST_STEPS = 1  # what happens before the end of the first step is set-up and warm-up: it is shown apart
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened at one site, for one operation."""
+
+    place: Place
+    kind: Kind
+    op: str
+    explicit: bool
+    reason: str | None  # of the `allow` region; None where the wait counts
+    count: int = 0
+    waited_ms: float = 0.0
+    untimed: int = 0
+    first: int = 0  # of `count`, before the end of the first step
+    tail: int = 0  # of `count`, since step number `step` ended
+    step: int = 0
+
+
+class Ledger:
+    """Tallies of one session or one watch. Not locked: the recorder adds under its own lock."""
+
+    def __init__(self) -> None:
+        self.tallies: dict[object, Tally] = {}
+        self.steps = 0
+        self.limits: list[str] = []
+
+    def add(self, tally: Tally, waits: int, wait_ms: float | None) -> None:
+        """Counts `waits` more waits, `wait_ms` long together."""
+        tally.count += waits
+        if wait_ms is None:
+            tally.untimed += waits
+        else:
+            tally.waited_ms += wait_ms
+        if self.steps < FIRST_STEPS:
+            tally.first += waits
+        if tally.step != self.steps:
+            tally.step, tally.tail = self.steps, 0
+        tally.tail += waits
+
+    def step_ended(self) -> None:
+        """One more step lies behind."""
+        self.steps += 1
+
+    def limit(self, sentence: str) -> None:
+        """Keeps a sentence that limits what the numbers mean, once."""
+        if sentence not in self.limits:
+            self.limits.append(sentence)
+
+    def in_steps(self, tally: Tally) -> int:
+        """How many of the tally's waits happened after the first step and before the end of the last one."""
+        if self.steps <= FIRST_STEPS:
+            return 0
+        return tally.count - tally.first - (tally.tail if tally.step == self.steps else 0)
+
+    def sites(self) -> list[SiteCount]:
+        """The sites, most waits first; those that are allowed come last."""
+        rows = [self._row(tally) for tally in self.tallies.values()]
+        rows.sort(key=lambda row: (row.allowed, -row.count, row.path, row.line, row.op))
+        return rows
+
+    def _row(self, tally: Tally) -> SiteCount:
+        return SiteCount(
+            path=tally.place.path,
+            line=tally.place.line,
+            function=tally.place.function,
+            kind=tally.kind,
+            op=tally.op,
+            count=tally.count,
+            # a sum of which a part is missing would look like the whole
+            wait_ms=None if tally.untimed else round(tally.waited_ms, 4),
+            allowed=tally.reason is not None,
+            reason=tally.reason or "",
+            explicit=tally.explicit,
+            in_steps=self.in_steps(tally),
+            stack=tally.place.stack,
+        )
+
+    def totals(self) -> dict[str, Any]:
+        """Sums for the whole run, as the session file holds them."""
+        return totals_of(self.sites(), self.steps)
+
+
+def totals_of(sites: Iterable[SiteCount], steps: int) -> dict[str, Any]:
+    """Sums over sites: `count` leaves out what was allowed; `wait_ms` sums what could be timed.
+
+    `per_step` is the mean over the steps after the first, None where fewer than two steps were seen.
+    """
+    rows = list(sites)
+    counted = [row for row in rows if not row.allowed]
+    by_kind: dict[str, int] = {}
+    for row in counted:
+        by_kind[row.kind.value] = by_kind.get(row.kind.value, 0) + row.count
+    steady = steps - FIRST_STEPS
+    return {
+        "count": sum(row.count for row in counted),
+        "explicit": sum(row.count for row in counted if row.explicit),
+        "implicit": sum(row.count for row in counted if not row.explicit),
+        "allowed": sum(row.count for row in rows if row.allowed),
+        "wait_ms": round(sum(row.wait_ms or 0.0 for row in counted), 4),
+        "untimed": sum(row.count for row in counted if row.wait_ms is None),
+        "by_kind": dict(sorted(by_kind.items())),
+        "per_step": round(sum(row.in_steps for row in counted) / steady, 4) if steady > 0 else None,
+    }

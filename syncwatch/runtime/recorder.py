@@ -1,0 +1,164 @@
+"""The recorder: attributes what a source sees to the user's line, and counts it for whoever listens.
+
+There is one per process (`RECORDER`). It arms the source while anybody listens (a session, an open watch) and leaves
+no trace when nobody does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from types import FrameType
+
+from syncwatch.model import Kind
+from syncwatch.runtime import scope
+from syncwatch.runtime.frames import Frames, Place
+from syncwatch.runtime.ledger import Ledger, Tally
+from syncwatch.runtime.source import Source, current_source
+
+COMPILING = "while torch.compile was compiling"
+
+
+class Recorder:
+    """The sink that all sources report to."""
+
+    def __init__(self) -> None:
+        self.frames = Frames()
+        self._lock = threading.RLock()
+        self._listeners = 0
+        self._generation = 0
+        self._source: Source | None = None
+        self._sessions: list[tuple[Ledger, Callable[[str], bool] | None]] = []
+        self._step_owner: weakref.ref[object] | None = None
+
+    # -- who listens
+
+    @property
+    def source(self) -> Source | None:
+        """The source that is armed now."""
+        return self._source
+
+    def arm(self) -> int:
+        """One more listener: the first arms the source. Returns the ticket that `disarm` takes.
+
+        Raises whatever the source's `install` raises; nothing is armed then.
+        """
+        with self._lock:
+            if self._listeners == 0:
+                source = current_source()
+                source.install(self)
+                self._source = source
+            self._listeners += 1
+            return self._generation
+
+    def disarm(self, ticket: int) -> None:
+        """One listener less: the last disarms the source. A ticket from before a fork does nothing."""
+        with self._lock:
+            if ticket != self._generation or self._listeners == 0:
+                return
+            self._listeners -= 1
+            if self._listeners == 0 and self._source is not None:
+                source, self._source = self._source, None
+                self._step_owner = None
+                source.uninstall()
+
+    def add_session(self, ledger: Ledger, accepts: Callable[[str], bool] | None = None) -> None:
+        """`ledger` counts what happens in the whole process, at the paths that `accepts` lets pass."""
+        with self._lock:
+            self._sessions.append((ledger, accepts))
+
+    def remove_session(self, ledger: Ledger) -> None:
+        """Undoes `add_session`."""
+        with self._lock:
+            self._sessions = [entry for entry in self._sessions if entry[0] is not ledger]
+
+    def after_fork_in_child(self) -> None:
+        """A child process starts unarmed: its parent counts for itself, and nobody would read what a child counts."""
+        self._lock = threading.RLock()
+        self._generation += 1
+        self._listeners = 0
+        self._sessions = []
+        source, self._source = self._source, None
+        if source is not None:
+            source.uninstall()
+
+    # -- the sink
+
+    def occurred(
+        self,
+        kind: Kind,
+        op: str,
+        *,
+        explicit: bool = False,
+        waits: int = 1,
+        wait_ms: float | None = None,
+        frame: FrameType | None = None,
+        compiling: bool = False,
+    ) -> None:
+        """See `Sink.occurred`."""
+        inner: FrameType | None = frame if frame is not None else sys._getframe(1)
+        call = scope.borrowed()
+        regions = scope.regions() if call is None else call.regions
+        user = self.frames.user_frame(inner)
+        if call is not None and (user is None or not self.frames.is_user(user.f_code)):
+            inner = user = call.frame
+            user = self.frames.user_frame(user)
+        if user is None:
+            return
+        reason = COMPILING if compiling else _reason(regions)
+        key = (user.f_code, user.f_lineno, kind, op, explicit, reason)
+        with self._lock:
+            place: Place | None = None
+            for ledger in self._ledgers(regions, user):
+                tally = ledger.tallies.get(key)
+                if tally is None:
+                    place = place or self.frames.place(inner, user)
+                    tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason)
+                ledger.add(tally, waits, wait_ms)
+
+    def _ledgers(self, regions: tuple[scope.Region, ...], user: FrameType) -> list[Ledger]:
+        found = [region.ledger for region in regions if region.open and region.ledger is not None]
+        for ledger, accepts in self._sessions:
+            if accepts is None or accepts(user.f_code.co_filename):
+                found.append(ledger)
+        return found
+
+    def step_ended(self, owner: object) -> None:
+        """See `Sink.step_ended`."""
+        with self._lock:
+            held = self._step_owner() if self._step_owner is not None else None
+            if held is None:
+                self._step_owner = weakref.ref(owner)
+            elif held is not owner:
+                return
+            for ledger, _ in self._sessions:
+                ledger.step_ended()
+            for region in scope.regions():
+                if region.open and region.ledger is not None:
+                    region.ledger.step_ended()
+
+    def limit(self, sentence: str) -> None:
+        """See `Sink.limit`."""
+        with self._lock:
+            for ledger, _ in self._sessions:
+                ledger.limit(sentence)
+            for region in scope.regions():
+                if region.open and region.ledger is not None:
+                    region.ledger.limit(sentence)
+
+
+def _reason(regions: tuple[scope.Region, ...]) -> str | None:
+    """The reason of the innermost open `allow`."""
+    for region in reversed(regions):
+        if region.open and region.reason is not None:
+            return region.reason
+    return None
+
+
+RECORDER = Recorder()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=RECORDER.after_fork_in_child)
