@@ -8,7 +8,7 @@ import warnings
 
 from syncwatch.static import ir
 from syncwatch.static.comments import find_comments
-from syncwatch.static.lower.errors import SyntaxProblem as SyntaxProblem
+from syncwatch.static.errors import SyntaxProblem as SyntaxProblem
 from syncwatch.static.lower.statements import StatementLowering
 
 __all__ = ["SyntaxProblem", "lower"]

@@ -1,0 +1,175 @@
+"""Which files to check: folders are searched, what git ignores and what is excluded is left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pathspec
+
+from syncwatch.model import Problem
+from syncwatch.static.source import display, reason
+
+SUFFIXES = (".py", ".pyw", ".ipynb")
+
+
+class Found(NamedTuple):
+    """Files in a stable order, without doubles, and what could not be searched."""
+
+    files: list[str]
+    problems: list[Problem]
+
+
+class _Rules(NamedTuple):
+    """The patterns of one .gitignore, and the absolute folder that they refer to."""
+
+    base: str
+    spec: pathspec.GitIgnoreSpec
+
+
+def discover(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    exclude: Sequence[str] = (),
+    extend_exclude: Sequence[str] = (),
+    respect_gitignore: bool = True,
+    root: str | os.PathLike[str] = ".",
+) -> Found:
+    """The Python files and notebooks at `paths`, folders searched in depth.
+
+    A file that is named itself is taken whatever its suffix and whatever the patterns say. `exclude` and
+    `extend_exclude` are gitignore patterns relative to `root`. Links to folders are not followed, so that loops of
+    links end. Folders that cannot be listed and paths that do not exist become problems.
+    """
+    base = os.path.abspath(root)
+    patterns = [*exclude, *extend_exclude]
+    search = _Search(_Rules(base, pathspec.GitIgnoreSpec.from_lines(patterns)), respect_gitignore)
+    for path in paths:
+        name = os.fspath(path)
+        if os.path.isdir(name):
+            search.folder(name)
+        elif os.path.exists(name):
+            search.add(name)
+        else:
+            search.problem(name, "no such file or folder")
+    return Found(search.files, search.problems)
+
+
+class _Search:
+    def __init__(self, excluded: _Rules, respect_gitignore: bool) -> None:
+        self.files: list[str] = []
+        self.problems: list[Problem] = []
+        self._excluded = excluded
+        self._respect_gitignore = respect_gitignore
+        self._seen: set[str] = set()
+
+    def problem(self, path: str, message: str) -> None:
+        self.problems.append(Problem(path=display(path), line=0, message=message))
+
+    def add(self, path: str) -> None:
+        shown = display(path)
+        real = os.path.realpath(path)
+        if real not in self._seen:
+            self._seen.add(real)
+            self.files.append(shown)
+
+    def folder(self, path: str) -> None:
+        """Searches a folder that was named: the patterns judge what is in it, not the folder itself."""
+        absolute = os.path.abspath(path)
+        excluded = self._excluded
+        if _ignored(absolute, True, [excluded]):
+            excluded = _Rules(absolute, excluded.spec)
+        ignoring = _rules_above(absolute) if self._respect_gitignore else []
+        if _ignored(absolute, True, ignoring):
+            ignoring = []
+        self._walk(absolute, excluded, ignoring)
+
+    def _walk(self, folder: str, excluded: _Rules, ignoring: list[_Rules]) -> None:
+        waiting = [(folder, ignoring)]
+        while waiting:
+            folder, ignoring = waiting.pop()
+            try:
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                self.problem(folder, f"cannot be searched ({reason(error)})")
+                continue
+            if self._respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
+                ignoring = [*ignoring, *self._rules_of(folder)]
+            inner = []
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if not is_folder and not (entry.name.endswith(SUFFIXES) and _is_file(entry)):
+                    continue
+                if _ignored(entry.path, is_folder, [excluded]) or _ignored(entry.path, is_folder, ignoring):
+                    continue
+                if is_folder:
+                    inner.append((entry.path, ignoring))
+                else:
+                    self.add(entry.path)
+            waiting.extend(reversed(inner))
+
+    def _rules_of(self, folder: str) -> list[_Rules]:
+        try:
+            return _read_rules(folder, os.path.join(folder, ".gitignore"))
+        except OSError as error:
+            self.problem(os.path.join(folder, ".gitignore"), f"cannot be read ({reason(error)})")
+            return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a loop of links
+        return False
+
+
+def _ignored(path: str, is_folder: bool, rules: list[_Rules]) -> bool:
+    """Whether patterns leave out a path; those of the innermost .gitignore decide first."""
+    for base, spec in reversed(rules):
+        prefix = base if base.endswith(os.sep) else base + os.sep
+        if not path.startswith(prefix):
+            continue
+        relative = path[len(prefix) :] + (os.sep if is_folder else "")
+        include = spec.check_file(relative).include
+        if include is not None:
+            return include
+    return False
+
+
+def _rules_above(folder: str) -> list[_Rules]:
+    """The rules of the .gitignore files above a folder, up to the top of its git repository, outermost first."""
+    above: list[_Rules] = []
+    inside = folder
+    while not os.path.exists(os.path.join(inside, ".git")):
+        parent = os.path.dirname(inside)
+        if parent == inside:
+            return []  # in no repository
+        inside = parent
+        above = [*_quiet_rules(inside, ".gitignore"), *above]
+    return [*_quiet_rules(inside, os.path.join(".git", "info", "exclude")), *above]
+
+
+def _quiet_rules(folder: str, name: str) -> list[_Rules]:
+    try:
+        return _read_rules(folder, os.path.join(folder, name))
+    except OSError:
+        return []
+
+
+def _read_rules(base: str, file: str) -> list[_Rules]:
+    with open(file, encoding="utf-8", errors="replace") as lines:
+        return [_Rules(base, pathspec.GitIgnoreSpec.from_lines(_usable(lines)))]
+
+
+def _usable(lines: Iterable[str]) -> list[str]:
+    """Patterns without those that git itself passes over (a lone `/`, an unfinished range)."""
+    result = []
+    for line in lines:
+        try:
+            pathspec.GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue
+        result.append(line)
+    return result
