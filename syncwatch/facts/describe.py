@@ -25,8 +25,9 @@ MISSING: Final = _Missing()  # no constant value is known
 class Arg:
     """One argument of a call, or the receiver of a method.
 
-    sort: "tensor", "ndarray", "number", "bool", "none", "str", "sequence" (list, tuple, set), "mapping", "slice",
-        "ellipsis", "device", "dtype", "generator" (a torch.Generator), "module", "object", or "unknown".
+    sort: "tensor", "ndarray", "number", "bool", "none", "str", "sequence" (list, set), "tuple" (matters for an
+        index: x[1, 2] and x[[1, 2]] differ), "mapping", "slice" (its items are start, stop, step), "ellipsis",
+        "device", "dtype", "generator" (a torch.Generator), "module", "object", or "unknown".
     device: of a tensor, or the device that a "device" argument names: "cuda", "cpu", "meta", or None (unknown).
     dim: number of dimensions. nbytes: size of the data. dtype: "bool", "uint8", "int", "float", "complex".
     dense: contiguous, or a permutation of a contiguous tensor (a copy needs no packing). pinned: page-locked host
@@ -67,9 +68,10 @@ class Prediction:
     """What the table says of one call.
 
     blocks: True, False, or None where it depends on an argument that is not known. `kind` is set unless `blocks` is
-    False. `waits` is how many times the host waits (None where it depends on the data). `explicit`: the code asks for
-    the wait in so many words. `reported`: the sync debug mode warns of it. `why` says in words which condition
-    holds; `instead` names the non-blocking alternative. `measured` lists the versions of torch it was measured on.
+    False; then it is None, or a hazard that does not stop the host by itself (pageable-async). `waits` is how many
+    times the host waits (None where it depends on the data). `explicit`: the code asks for the wait in so many words.
+    `reported`: the sync debug mode warns of it. `why` says in words which condition holds; `instead` names the
+    non-blocking alternative. `measured` lists the versions of torch it was measured on.
     """
 
     op: str

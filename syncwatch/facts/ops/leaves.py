@@ -1,0 +1,162 @@
+"""The dispatcher's operations, as engines see them below Python: one row for each leaf that can wait.
+
+Parameters have the names of the operator's schema, but the receiver is always `input`. Waits count per leaf: where a
+public operation waits several times, each of its leaves waits once.
+"""
+
+from __future__ import annotations
+
+from syncwatch.facts.conditions import (
+    Bound,
+    Condition,
+    Verdict,
+    absent,
+    all_of,
+    any_of,
+    flag,
+    is_cuda,
+    is_given,
+    is_host,
+    on_cuda,
+    opposite,
+    tensor,
+)
+from syncwatch.facts.ops.indexing import INDEX_ONCE, WHERE
+from syncwatch.facts.ops.solvers import EX
+from syncwatch.facts.ops.transfers import incoming, outgoing
+from syncwatch.facts.table import leaf, reads, sizes_by_data, solves, uploads
+
+_cuda = on_cuda("input")
+
+
+def _to(device: str) -> Condition:
+    def test(bound: Bound) -> Verdict:
+        arg = bound.get("device")
+        if arg is None or arg.sort == "none":
+            return False
+        return None if arg.device is None else arg.device == device
+
+    where = {"cuda": "the GPU", "cpu": "the host"}[device]
+    return Condition(f"it goes to {where}", test, f"it does not go to {where}")
+
+
+def _dst(device: str) -> Condition:
+    check = is_cuda if device == "cuda" else is_host
+    return Condition(
+        f"the destination is on {device}",
+        lambda bound: check(bound.get("dst")),
+        f"the destination is not on {device}",
+    )
+
+
+def _index_mask(bound: Bound) -> Verdict:
+    indices = bound.get("indices")
+    if indices is None or indices.items is None:
+        return None
+    return any_of(
+        all_of(iter((is_cuda(item), None if item.dtype is None else item.dtype in ("bool", "uint8"))))
+        for item in indices.items
+        if item.sort == "tensor"
+    )
+
+
+def _index_host(bound: Bound) -> Verdict:
+    indices = bound.get("indices")
+    if indices is None or indices.items is None:
+        return None
+    return all_of(
+        iter((is_cuda(bound.get("input")), any_of(is_host(item) for item in indices.items if item.sort == "tensor")))
+    )
+
+
+def _host_number(bound: Bound) -> Verdict:
+    values = bound.get("values")
+    if values is None:
+        return False
+    return all_of(iter((is_host(values), None if values.dim is None else values.dim == 0)))
+
+
+def _masked_fill(bound: Bound) -> Verdict:
+    indices = bound.get("indices")
+    given = [item for item in (indices.items or ()) if item.sort == "tensor"] if indices is not None else []
+    return all_of(iter((len(given) == 1, _index_mask(bound), _host_number(bound))))
+
+
+_mask = Condition("the index is a mask on the GPU", _index_mask, "the index is no mask")
+_host = Condition("the index is in host memory", _index_host, "the index is on the device")
+_put_mask = Condition(
+    "the index is a mask on the GPU and the value is no host number",
+    lambda bound: all_of(iter((_index_mask(bound), opposite(_masked_fill(bound))))),
+    "a host number is written through the mask, which is a fill",
+)
+_put_value = Condition(
+    "a host number is written through an index, and is uploaded",
+    lambda bound: all_of(iter((is_cuda(bound.get("input")), _host_number(bound), opposite(_masked_fill(bound))))),
+    "the value is on the device",
+)
+_no_bounds = Condition(
+    "no bounds are given",
+    lambda bound: all_of(opposite(is_given(bound.get(name), 0)) for name in ("min", "max")),
+    "min and max are given",
+)
+
+FACTS = (
+    leaf("_local_scalar_dense item", "input", reads(_cuda)),
+    leaf("is_nonzero", "input", reads(_cuda)),
+    leaf("_to_copy", "input", outgoing(_to("cpu")), *incoming("input", _to("cuda"))),
+    leaf("copy_ copy _copy_from", "dst input non_blocking", outgoing(_dst("cpu")), *incoming("input", _dst("cuda"))),
+    leaf("equal allclose", "input other", reads(_cuda)),
+    leaf("nonzero nonzero_numpy argwhere", "input", sizes_by_data(_cuda), instead=WHERE),
+    leaf("masked_select", "input mask", sizes_by_data(on_cuda("input", "mask")), instead=WHERE),
+    leaf("_unique _unique2 unique_dim unique_consecutive unique_dim_consecutive", "input", sizes_by_data(_cuda)),
+    leaf(
+        "bincount",
+        "input weights minlength",
+        sizes_by_data(_cuda, waits=2),
+        instead="scatter_add_ into a tensor of known size",
+    ),
+    leaf("histc", "input bins min max", reads(_cuda & _no_bounds, waits=2), instead="pass min= and max="),
+    leaf("isin.Tensor_Tensor", "input test_elements", sizes_by_data(_cuda, waits=None)),
+    leaf(
+        "repeat_interleave.Tensor",
+        "input output_size",
+        sizes_by_data(_cuda & absent("output_size")),
+        instead="pass output_size=",
+    ),
+    leaf("segment_reduce", "input reduce lengths indices offsets axis unsafe", reads(_cuda & ~flag("unsafe"))),
+    leaf("masked_fill.Tensor masked_fill_.Tensor", "input mask value", reads(on_cuda("value"))),
+    leaf("index_fill.int_Tensor index_fill_.int_Tensor", "input dim index value", reads(on_cuda("value"))),
+    leaf(
+        "linspace.Tensor_Tensor linspace.Tensor_Scalar linspace.Scalar_Tensor",
+        "start end steps",
+        reads(on_cuda("start", "end")),
+    ),
+    leaf(
+        "logspace.Tensor_Tensor logspace.Tensor_Scalar logspace.Scalar_Tensor",
+        "start end steps",
+        reads(on_cuda("start", "end")),
+    ),
+    leaf("normal.Tensor_Tensor normal.float_Tensor", "mean std", reads(on_cuda("std") & tensor("std"))),
+    leaf(
+        "index _unsafe_index", "input indices", sizes_by_data(_mask, instead=WHERE), uploads(_host, instead=INDEX_ONCE)
+    ),
+    leaf(
+        "index_put index_put_ _index_put_impl_ _unsafe_index_put",
+        "input indices values accumulate",
+        sizes_by_data(_put_mask, instead=WHERE),
+        uploads(_host, instead=INDEX_ONCE),
+        uploads(_put_value, instead="give the value as a tensor on the device"),
+    ),
+    leaf("_to_sparse", "input", sizes_by_data(_cuda, waits=None)),
+    leaf("_coalesce", "input", sizes_by_data(_cuda, waits=None, reported=False)),
+    leaf("_ctc_loss", "log_probs targets input_lengths target_lengths", uploads(on_cuda("log_probs"), waits=None)),
+    leaf("_linalg_check_errors", "input", solves(_cuda), instead=EX),
+    leaf(
+        "_linalg_eigh _linalg_svd linalg_eig linalg_lu linalg_lstsq linalg_ldl_factor_ex linalg_ldl_solve",
+        "input",
+        solves(_cuda, waits=None),
+    ),
+    leaf("linalg_lu_factor_ex cholesky", "input", solves(_cuda), instead=EX),
+    leaf("linalg_matrix_exp", "input", solves(_cuda, waits=None)),
+    leaf("linalg_pinv.atol_rtol_tensor linalg_eigvals _linalg_eigvals", "input", solves(_cuda, waits=None)),
+)

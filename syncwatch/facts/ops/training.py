@@ -1,0 +1,140 @@
+"""Optimizers, gradient clipping, scaling, schedulers and the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from syncwatch.facts.conditions import Bound, Condition, always, attr, flag, on_cuda
+from syncwatch.facts.table import Case, fact, reads
+from syncwatch.model import Kind
+
+
+def _per_parameter(number: int) -> Callable[[Bound], int | None]:
+    def waits(bound: Bound) -> int | None:
+        arg = bound.get("input")
+        count = arg.attrs["parameters"].value if arg is not None and "parameters" in arg.attrs else None
+        return number * count if isinstance(count, int) else None
+
+    return waits
+
+
+_on_gpu = on_cuda("input").described("the parameters are on the GPU", "the parameters are in host memory")
+_SCALERS = ("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
+
+_OPTIMIZERS_SILENT = """
+Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD
+"""
+
+_SCHEDULERS_SILENT = """
+LambdaLR MultiplicativeLR StepLR MultiStepLR ConstantLR LinearLR ExponentialLR SequentialLR PolynomialLR
+CosineAnnealingLR ChainedScheduler CyclicLR CosineAnnealingWarmRestarts OneCycleLR LRScheduler
+"""
+
+
+FACTS = (
+    fact(
+        ("torch.optim.ASGD.step",),
+        "input closure",
+        reads(_on_gpu & ~attr("input", "capturable", False), waits=_per_parameter(2)),
+        instead="capturable=True, or another optimizer",
+    ),
+    fact(
+        ("torch.optim.Adafactor.step",),
+        "input closure",
+        reads(_on_gpu, waits=_per_parameter(2)),
+        instead="another optimizer, or an implementation without host reads",
+    ),
+    fact(
+        ("torch.optim.LBFGS.step",),
+        "input closure",
+        reads(_on_gpu, waits=None),
+        instead="its line search is host code by design",
+    ),
+    fact(
+        ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm", "torch.nn.utils.get_total_norm"),
+        "parameters max_norm norm_type error_if_nonfinite foreach",
+        reads(on_cuda("parameters") & flag("error_if_nonfinite")),
+        instead="error_if_nonfinite=False, and watch the norm every N steps",
+    ),
+    fact(
+        tuple(f"{scaler}.step" for scaler in _SCALERS),
+        "scaler optimizer",
+        reads(
+            (~attr("optimizer", "fused", False)).described(
+                "the optimizer is not fused, so that the scaler reads whether a gradient overflowed",
+                "the optimizer is fused and skips the step on the device",
+            )
+        ),
+        instead="an optimizer with fused=True decides on the device",
+    ),
+    fact(
+        tuple(f"{scaler}.{name}" for scaler in _SCALERS for name in ("scale", "unscale_", "update", "is_enabled")),
+        "scaler outputs",
+    ),
+    fact(
+        tuple(f"{scaler}.{name}" for scaler in _SCALERS for name in ("get_scale", "state_dict")),
+        "scaler",
+        reads(always("the scale lives on the device")),
+        instead="read it every N steps",
+    ),
+    fact(
+        ("torch.optim.lr_scheduler.ReduceLROnPlateau.step",),
+        "input metrics epoch",
+        reads(on_cuda("metrics")),
+        instead="step it once an epoch, with a host number",
+    ),
+    fact(
+        ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly"),
+        "check_nan",
+        Case(
+            Kind.SCALAR_READ,
+            flag("check_nan", True).described(
+                "every gradient that a backward pass computes under it is checked for NaN on the host",
+                "`check_nan=False`",
+            ),
+            None,
+        ),
+        instead="switch it on only while hunting a NaN",
+    ),
+    fact(
+        ("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly"),
+        "mode check_nan",
+        Case(
+            Kind.SCALAR_READ,
+            (flag("mode", True) & flag("check_nan", True)).described(
+                "every gradient that a backward pass computes under it is checked for NaN on the host",
+                "the mode is switched off",
+            ),
+            None,
+        ),
+        instead="switch it on only while hunting a NaN",
+    ),
+    fact(
+        ("torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"),
+        "input gradient",
+        Case(
+            Kind.SCALAR_READ,
+            Condition(
+                "anomaly mode checks every gradient on the host",
+                lambda bound: "anomaly" in bound.values and bound.values["anomaly"].value is True,
+                "anomaly mode is off",
+            ),
+            None,
+        ),
+        note="The backward of x[mask] counts the mask again, and that of a copy to the host is a copy from it.",
+    ),
+    fact(
+        (
+            *(f"torch.optim.{name}.step" for name in _OPTIMIZERS_SILENT.split()),
+            *(f"torch.optim.lr_scheduler.{name}.step" for name in _SCHEDULERS_SILENT.split()),
+            "torch.optim.Optimizer.zero_grad",
+            "torch.nn.utils.clip_grad_value_",
+            "torch.nn.utils.clip_grads_with_norm_",
+            "torch.nn.Module.zero_grad",
+            "torch.nn.Module.state_dict",
+            "torch.nn.Module.parameters",
+            "torch.utils.checkpoint.checkpoint",
+        ),
+        "input",
+    ),
+)

@@ -1,0 +1,234 @@
+"""Copies between host and device."""
+
+from __future__ import annotations
+
+from syncwatch.facts.conditions import (
+    SEQUENCES,
+    Bound,
+    Condition,
+    Verdict,
+    all_of,
+    dense,
+    device_named,
+    equals,
+    flag,
+    is_cuda,
+    is_host,
+    larger,
+    on_cuda,
+    on_host,
+    opposite,
+    pinned,
+)
+from syncwatch.facts.describe import Arg, Call
+from syncwatch.facts.ops.scalars import count_cuda, host_numbers
+from syncwatch.facts.table import Case, copies_out, fact, functions, methods, reads, uploads
+from syncwatch.model import Kind
+
+PINNED = "pin the source (pin_memory=True in the DataLoader) and copy with non_blocking=True"
+ON_DEVICE = "create it on the device: device= in torch.arange, torch.zeros, torch.full"
+ASYNC_OUT = 'to("cpu", non_blocking=True) into pinned memory, then one event before the data is read'
+HOIST = "build it once, before the loop, and keep it on the device"
+
+# Measured behind a busy GPU: one copy of up to 2 MB returns at once, 4 MB wait for the whole queue.
+STAGED = 3 << 20
+
+_sync = ~flag("non_blocking")
+
+
+def bind_to(call: Call) -> Bound:
+    """The arguments of `to`, which has three signatures: device and dtype, dtype, another tensor."""
+    values: dict[str, Arg] = {}
+    flags = iter(("non_blocking", "copy"))
+    for position, arg in enumerate(call.args):
+        if position == 0:
+            values["input"] = arg
+        elif arg.sort == "dtype":
+            values["dtype"] = arg
+        elif arg.sort == "bool":
+            values[next(flags, "copy")] = arg
+        elif arg.sort == "none":
+            continue
+        else:
+            values["device"] = arg
+    for name, arg in call.kwargs.items():
+        values["device" if name == "other" else name] = arg
+    return Bound(values, not call.has_star)
+
+
+def _named(device: str) -> Condition:
+    """The target of the copy is on this kind of device."""
+
+    def test(bound: Bound) -> Verdict:
+        arg = bound.get("device")
+        if arg is None or arg.sort in ("none", "dtype"):
+            return False
+        named = device_named(arg)
+        return None if named is None else named == device
+
+    where = {"cuda": "the GPU", "cpu": "the host"}[device]
+    return Condition(f"it goes to {where}", test, f"it does not go to {where}")
+
+
+def _tensors(bound: Bound) -> int | None:
+    """How many copies a transfer makes: one, or one for each parameter and buffer of a module."""
+    arg = bound.get("input")
+    if arg is not None and arg.sort == "module":
+        number = arg.attrs["tensors"].value if "tensors" in arg.attrs else None
+        return number if isinstance(number, int) else None
+    if arg is not None and arg.sort == "mapping":
+        return None
+    return 1
+
+
+def outgoing(target: Condition) -> Case:
+    return copies_out(
+        (on_cuda("input") & target & _sync).described(
+            "a device tensor is copied to the host without non_blocking=True",
+            "it stays where it is, or is copied with non_blocking=True",
+        ),
+        waits=_tensors,
+        explicit=True,
+        instead=ASYNC_OUT,
+    )
+
+
+def incoming(source: str, target: Condition) -> tuple[Case, ...]:
+    """The reasons to wait of a copy from the host: blocking, or asynchronous in name only."""
+    moves = on_host(source) & target
+    packed = pinned(source) & dense(source)
+    unpinned = (moves & ~_sync & ~packed).described(
+        "the source is not dense pinned memory, so that the driver stages the copy",
+        "the source is dense pinned memory",
+    )
+    return (
+        uploads(
+            (moves & _sync).described(
+                "host memory is copied to the device without non_blocking=True",
+                "the source is already on the device, or it is pinned and non_blocking=True",
+            ),
+            waits=_tensors,
+            instead=PINNED,
+        ),
+        Case(
+            Kind.PAGEABLE_ASYNC,
+            (unpinned & larger(source, STAGED)).described(
+                "the source is not dense pinned memory, and too large for the driver's staging buffers",
+                "the copy is small or the source is pinned",
+            ),
+            waits=_tensors,
+            reported=False,
+            instead=PINNED,
+        ),
+        Case(Kind.PAGEABLE_ASYNC, unpinned, 0, reported=False, instead=PINNED, silent=True),
+    )
+
+
+def _data_is_host(bound: Bound) -> Verdict:
+    data = bound.get("data")
+    if data is None:
+        return False
+    if data.sort in SEQUENCES:
+        return True
+    return is_host(data)
+
+
+def _list_of_cuda(bound: Bound) -> Verdict:
+    data = bound.get("data")
+    return is_cuda(data) if data is not None and data.sort in SEQUENCES else False
+
+
+_elements = reads(
+    Condition("the list holds CUDA tensors, each of which is read", _list_of_cuda, "the list holds host numbers"),
+    waits=lambda bound: count_cuda(bound.get("data")),
+    instead="torch.stack keeps them on the device",
+)
+_host_data = Condition("the data is in host memory", _data_is_host, "the data is on the device already")
+
+_UPLOAD_DATA = uploads(
+    (_host_data & _named("cuda")).described(
+        "host data becomes a CUDA tensor", "the data is on the device already, or the result stays on the host"
+    )
+)
+_READ_DATA = copies_out(
+    Condition(
+        "a CUDA tensor becomes a host tensor",
+        lambda bound: all_of(iter((opposite(_data_is_host(bound)), is_cuda(bound.get("data")), _named("cpu")(bound)))),
+        "the data is not moved to the host",
+    ),
+    explicit=True,
+)
+
+
+def _new_tensor_host(bound: Bound) -> Verdict:
+    device = bound.get("device")
+    target = is_cuda(bound.get("input")) if device is None or device.sort == "none" else _named("cuda")(bound)
+    return all_of(iter((_data_is_host(bound), target)))
+
+
+def _into(name: str, device: str) -> Condition:
+    test = is_cuda if device == "cuda" else is_host
+    where = {"cuda": "on the GPU", "cpu": "in host memory"}[device]
+    return Condition(
+        f"the destination is {where}", lambda bound: test(bound.get(name)), f"the destination is not {where}"
+    )
+
+
+FACTS = (
+    fact(
+        (*methods("to"), "torch.nn.Module.to", "torch.nn.utils.rnn.PackedSequence.to"),
+        "input device dtype non_blocking copy",
+        outgoing(_named("cpu")),
+        *incoming("input", _named("cuda")),
+        binder=bind_to,
+    ),
+    fact(
+        (*methods("cuda"), "torch.nn.Module.cuda", "torch.nn.utils.rnn.PackedSequence.cuda"),
+        "input device non_blocking",
+        *incoming("input", Condition("", lambda bound: True)),
+    ),
+    fact(("torch.nn.Module.cpu",), "input", outgoing(Condition("", lambda bound: True))),
+    fact(
+        methods("copy_"),
+        "dst input non_blocking",
+        outgoing(_into("dst", "cpu")),
+        *incoming("input", _into("dst", "cuda")),
+        note="A blocking copy also completes earlier asynchronous copies on the same stream.",
+    ),
+    fact(
+        functions("tensor", "as_tensor", "asarray"),
+        "data dtype device",
+        _elements,
+        _UPLOAD_DATA,
+        _READ_DATA,
+        instead=f"{ON_DEVICE}, or {HOIST}",
+    ),
+    fact(
+        methods("new_tensor"),
+        "input data dtype device",
+        _elements,
+        uploads(Condition("host data becomes a CUDA tensor", _new_tensor_host, "the data is on the device already")),
+        instead=f"new_full, new_zeros create on the device; or {HOIST}",
+    ),
+    fact(
+        methods("type"),
+        "input dtype non_blocking",
+        outgoing(equals("dtype", "torch.FloatTensor", "torch.LongTensor", "torch.DoubleTensor", "torch.IntTensor")),
+        uploads(
+            on_host("input")
+            & equals("dtype", "torch.cuda.FloatTensor", "torch.cuda.LongTensor", "torch.cuda.HalfTensor")
+            & _sync
+        ),
+        instead=PINNED,
+    ),
+    fact((*methods("pin_memory"), "torch.pin_memory"), "input", note="Copies on the host; no device is involved."),
+    fact(functions("from_numpy", "frombuffer"), "data", note="Shares host memory; no device is involved."),
+    fact(methods("record_stream"), "input stream"),
+    fact(methods("apply_", "map_", "map2_"), "input callable", note="Only for CPU tensors: a CUDA tensor is refused."),
+    fact(
+        functions("scalar_tensor"),
+        "s dtype layout device",
+        host_numbers("s"),
+        note="Fills on the device: unlike torch.tensor(number, device=…) it does not wait.",
+    ),
+)
