@@ -23,6 +23,15 @@ library implies are named after the method that they call, and `via` says by wha
     operator                  torch.Tensor.__add__ …  (binary and unary operators)
     iteration                 torch.Tensor.__iter__
     library                   an operation inside a library function, reported at the line that calls it
+
+Hazards whose operation alone does not tell them apart:
+
+    host-created              an upload of what a factory made on the host a moment ago: torch.zeros(n).to("cuda");
+                              of kind upload where it blocks, of kind host-created where it does not (non_blocking)
+    round-trip                an upload of what was read from the device: t.cpu() … .to("cuda")
+    reuse                     a write into a pinned buffer whose asynchronous copy may still run
+    lifetime                  a tensor of one stream used on another without record_stream
+    rank-0                    a read that one rank alone does at every step
 """
 
 from __future__ import annotations
@@ -74,5 +83,10 @@ VIA: Final = frozenset(
         "operator",
         "iteration",
         "library",
+        "host-created",
+        "round-trip",
+        "reuse",
+        "lifetime",
+        "rank-0",
     }
 )
