@@ -35,18 +35,21 @@ def discover(
     extend_exclude: Sequence[str] = (),
     respect_gitignore: bool = True,
     root: str | os.PathLike[str] = ".",
+    force_exclude: bool = False,
 ) -> Found:
     """The Python files and notebooks at `paths`, folders searched in depth.
 
-    A file that is named itself is taken whatever its suffix and whatever the patterns say. `exclude` and
-    `extend_exclude` are gitignore patterns relative to `root`. Links to folders are not followed, so that loops of
-    links end. Folders that cannot be listed and paths that do not exist become problems.
+    A file that is named itself is taken whatever its suffix and, without `force_exclude`, whatever the patterns say.
+    `exclude` and `extend_exclude` are gitignore patterns relative to `root`. Links to folders are not followed, so
+    that loops of links end. Folders that cannot be listed and paths that do not exist become problems.
     """
     base = os.path.abspath(root)
     patterns = [*exclude, *extend_exclude]
     search = _Search(_Rules(base, pathspec.GitIgnoreSpec.from_lines(patterns)), respect_gitignore)
     for path in paths:
         name = os.fspath(path)
+        if force_exclude and search.excludes(name):
+            continue
         if os.path.isdir(name):
             search.folder(name)
         elif os.path.exists(name):
@@ -73,6 +76,13 @@ class _Search:
         if real not in self._seen:
             self._seen.add(real)
             self.files.append(shown)
+
+    def excludes(self, path: str) -> bool:
+        """Whether the patterns leave out a path that was named."""
+        absolute = os.path.abspath(path)
+        is_folder = os.path.isdir(absolute)
+        ignoring = _rules_above(os.path.dirname(absolute), itself=True) if self._respect_gitignore else []
+        return _ignored(absolute, is_folder, [self._excluded]) or _ignored(absolute, is_folder, ignoring)
 
     def folder(self, path: str) -> None:
         """Searches a folder that was named: the patterns judge what is in it, not the folder itself."""
@@ -138,9 +148,12 @@ def _ignored(path: str, is_folder: bool, rules: list[_Rules]) -> bool:
     return False
 
 
-def _rules_above(folder: str) -> list[_Rules]:
-    """The rules of the .gitignore files above a folder, up to the top of its git repository, outermost first."""
-    above: list[_Rules] = []
+def _rules_above(folder: str, itself: bool = False) -> list[_Rules]:
+    """The rules of the .gitignore files above a folder, up to the top of its git repository, outermost first.
+
+    `itself`: those in the folder too.
+    """
+    above = _quiet_rules(folder, ".gitignore") if itself else []
     inside = folder
     while not os.path.exists(os.path.join(inside, ".git")):
         parent = os.path.dirname(inside)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import msgspec
 
 from syncwatch.model import Certainty, Event, Heat, Problem
 from syncwatch.static import ir
+from syncwatch.static.cache import Cache
 from syncwatch.static.discover import discover
+from syncwatch.static.memory import Memory
 from syncwatch.static.options import Options
+from syncwatch.static.parallel import run
 from syncwatch.static.project import Project
+from syncwatch.static.source import display
+from syncwatch.static.work import Work
 
-# Deeply nested code is walked by recursion, here and in inference; the frames need room.
-_STACK_BYTES = 512 * 1024 * 1024
-_RECURSION = 12_000
-
-_T = TypeVar("_T")
 _CERTAINTY = {Certainty.POSSIBLE: 0, Certainty.LIKELY: 1, Certainty.CERTAIN: 2}
 _HEAT = {Heat.SETUP: 0, Heat.GUARDED: 1, Heat.EPOCH: 2, Heat.STEP: 3}
 
@@ -66,115 +63,82 @@ class Analysis:
 
 
 def analyse(
-    paths: Iterable[str], options: Options | None = None, contents: Mapping[str, bytes] | None = None
+    paths: Iterable[str],
+    options: Options | None = None,
+    contents: Mapping[str, bytes] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Analysis:
     """Checks files and folders.
 
     `contents` gives the bytes of files that are not to be read from disk, by path: an editor's buffer, standard input.
-    Such paths count as named even where no file is. Whatever is wrong with one file becomes a problem of that file.
+    Such paths count as named even where no file is. `progress` is called with the number of files done and of all.
+    Whatever is wrong with one file becomes a problem of that file, and the rest is still checked.
     """
     options = options or Options()
-    contents = contents or {}
+    contents = {display(path): data for path, data in (contents or {}).items()}
     found = discover(
-        [path for path in paths if path not in contents],
+        [path for path in paths if display(path) not in contents],
         exclude=options.exclude,
         extend_exclude=options.extend_exclude,
         respect_gitignore=options.respect_gitignore,
         root=options.root,
+        force_exclude=options.force_exclude,
     )
-    files = list(dict.fromkeys([*found.files, *contents]))
-    project = Project(files, options, contents)
-    roots = [path for path in files if project.wanted(path)]
-    events, problems = on_deep_stack(lambda: infer_roots(project, roots))
-    marks = {}
-    for path in files:
-        if path in roots:
-            module = project.module(path)
-            if module is not None and module.comments:
-                marks[path] = Marks(module.comments, module.statements)
+    files = sorted({*found.files, *contents}, key=path_order)
+    cache = Cache(options.root, options) if options.cache else None
+    project = Project(files, options, contents, cache)
+    works = _infer(project, progress or (lambda done, total: None))
     checked = set(files)
+    problems = [problem for work in works for problem in work.problems]
+    faces = ((path, project.faces.get(path)) for path in files)
     return Analysis(
-        merge(event for event in events if event.site.path in checked),
-        sorted([*found.problems, *problems], key=lambda each: (each.path, each.line, each.message)),
+        merge(event for work in works for event in work.events if event.site.path in checked),
+        sorted([*found.problems, *problems], key=lambda each: (path_order(each.path), each.line, each.message)),
         files,
-        marks,
+        {path: Marks(face.comments, face.statements) for path, face in faces if face and face.comments},
         project,
     )
 
 
-def infer_roots(project: Project, roots: Sequence[str]) -> tuple[list[Event], list[Problem]]:
-    """Infers the events of each root. An exception inside inference becomes a problem of the file concerned."""
-    from syncwatch.static.infer import infer_root
-
-    events: list[Event] = []
-    problems: list[Problem] = []
-    for path in roots:
-        module = project.module(path)
-        problems += [Problem(path=path, line=each.line, message=each.message) for each in project.problems(path)]
-        if module is None:
-            continue
-        try:
-            events += infer_root(project, path).events
-        except RecursionError:
-            problems.append(Problem(path=path, line=0, message="the code is nested too deeply to be checked"))
-        except Exception as error:
-            problems.append(internal_error(path, error))
-    return events, problems
-
-
-def internal_error(path: str, error: Exception) -> Problem:
-    """The problem of a file at which the engine itself failed."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}" if trace is not None else ""
-    message = f"internal error ({type(error).__name__}: {error}{place}); please report it with this file"
-    return Problem(path=path, line=0, message=message)
+def _infer(project: Project, progress: Callable[[int, int], None]) -> list[Work]:
+    """The results of all roots, recalled where they still hold."""
+    roots = [path for path in project.files if project.face(path).wanted]
+    memory = None if project.cache is None else Memory(project, project.cache)
+    works: dict[str, Work] = {}
+    if memory is not None:
+        for path in roots:
+            work = memory.recall(path)
+            if work is not None:
+                works[path] = work
+    recalled = set(works)
+    missing = [path for path in roots if path not in recalled]
+    if missing:
+        progress(len(recalled), len(roots))
+        for work in run(project, missing):
+            works[work.path] = work
+            progress(len(works), len(roots))
+        if memory is not None:
+            memory.keep([works[path] for path in missing])
+    return [works[path] for path in roots]
 
 
 def merge(events: Iterable[Event]) -> list[Event]:
     """One event for each kind, operation and site: the highest certainty and heat win. Sorted by place."""
-    merged: dict[tuple[object, ...], Event] = {}
+    merged: dict[tuple[str, int, int, str, str, str], Event] = {}
     for event in events:
         site = event.site
         key = (site.path, site.line, site.column, event.op, event.kind.value, event.via)
         other = merged.get(key)
         merged[key] = event if other is None else _stronger(other, event)
-    return [merged[key] for key in sorted(merged, key=_order)]
+    return [merged[key] for key in sorted(merged, key=lambda key: (path_order(key[0]), key[1:]))]
 
 
-def _order(key: tuple[object, ...]) -> tuple[tuple[str, ...], object, object, object, object, object]:
-    path, line, column, op, kind, via = key
-    return (tuple(str(path).split("/")), line, column, op, kind, via)
+def path_order(path: str) -> list[str]:
+    """The key by which paths are sorted: folder by folder."""
+    return path.split("/")
 
 
 def _stronger(one: Event, other: Event) -> Event:
     best = one if _CERTAINTY[one.certainty] >= _CERTAINTY[other.certainty] else other
     heat = one.heat if _HEAT[one.heat] >= _HEAT[other.heat] else other.heat
     return best if best.heat is heat else msgspec.structs.replace(best, heat=heat)
-
-
-def on_deep_stack(work: Callable[[], _T]) -> _T:
-    """Runs `work` in a thread with a stack for deep recursion, and returns or raises what it does."""
-    result: list[_T] = []
-    failure: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            result.append(work())
-        except BaseException as error:
-            failure.append(error)
-
-    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
-    sys.setrecursionlimit(max(limit, _RECURSION))
-    try:
-        thread = threading.Thread(target=target, name="syncwatch", daemon=True)
-        thread.start()
-        while thread.is_alive():  # in short waits, so that Ctrl-C is seen
-            thread.join(0.2)
-    finally:
-        threading.stack_size(size)
-        sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return result[0]

@@ -13,6 +13,7 @@ class Options:
     hot, device_names, sync_functions, moves_to_device: as in the configuration, for inference.
     jobs: number of processes; 1 works in this one, 0 takes as many as there are processors.
     cache: whether results are kept in and taken from the cache.
+    force_exclude: whether the patterns also judge files and folders that were named.
     """
 
     root: str = "."
@@ -25,3 +26,4 @@ class Options:
     moves_to_device: tuple[str, ...] = ()
     jobs: int = 1
     cache: bool = True
+    force_exclude: bool = False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from syncwatch.static import ir
+from syncwatch.static.cache import Cache, Face, ModuleRecord
 from syncwatch.static.errors import SyntaxProblem
 from syncwatch.static.imports import ImportFinder
 from syncwatch.static.notebook import SUFFIX, Notebook, broken_cells, read_notebook
 from syncwatch.static.options import Options
-from syncwatch.static.source import decode, names_torch, read
+from syncwatch.static.source import decode, display, names_torch, read
 
 
 class Loaded(NamedTuple):
@@ -25,19 +27,29 @@ class Project:
     """The files to check and those that they import.
 
     files: the files to check, as displayed paths. `contents` gives the bytes of files that are not to be read
-    from disk (standard input). `shared` is for inference: what it learnt once and needs for every root.
+    from disk (standard input). `shared` is for inference: what it learnt once and needs for every root. `faces` and
+    `finds` say what was read and which imports were resolved, for the cache.
     """
 
     def __init__(
-        self, files: Iterable[str], options: Options | None = None, contents: Mapping[str, bytes] | None = None
+        self,
+        files: Iterable[str],
+        options: Options | None = None,
+        contents: Mapping[str, bytes] | None = None,
+        cache: Cache | None = None,
     ) -> None:
         self.files: tuple[str, ...] = tuple(files)
         self.options = options or Options()
+        self.contents: dict[str, bytes] = dict(contents or {})
+        self.cache = cache
         self.shared: dict[Any, Any] = {}
-        self._contents: dict[str, bytes] = dict(contents or {})
+        self.faces: dict[str, Face] = {}
+        self.finds: dict[str, dict[str, str]] = {}
+        self._root = os.path.abspath(self.options.root)
         self._loaded: dict[str, Loaded] = {}
         self._notebooks: dict[str, Notebook] = {}
-        self._digests: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
         self._finder = ImportFinder(self.options.root)
         for path in self.files:
             self._finder.add_root_of(path)
@@ -52,36 +64,22 @@ class Project:
         None where the project has no such module: it is of the standard library, installed, or not there. Files that
         were not named for the check are found too.
         """
-        return self._finder.find(dotted, importer)
+        asked = self.finds.get(importer)
+        if asked is None:
+            asked = self.finds[importer] = {}
+        known = asked.get(dotted)
+        if known is None:
+            known = asked[dotted] = self._finder.find(dotted, importer) or ""
+        return known or None
 
     def name_of(self, path: str) -> str:
         """The dotted name under which a file is imported."""
         return self._finder.name_of(path)
 
-    def wanted(self, path: str) -> bool:
-        """Whether a file needs a look of its own: its text names torch, or a library that wraps it.
-
-        A file that does not is still read when another one imports it. True for a file that cannot be read, so that
-        the failure is reported.
-        """
-        try:
-            return names_torch(self.content(path))
-        except SyntaxProblem:
-            return True
-
     def content(self, path: str) -> bytes:
         """The bytes of a file. Raises SyntaxProblem where it cannot be read."""
-        known = self._contents.get(path)
+        known = self.contents.get(path)
         return read(path) if known is None else known
-
-    def digest(self, path: str) -> str:
-        """A short name for a file's content; "" where it cannot be read."""
-        if path not in self._digests:
-            try:
-                self._digests[path] = content_digest(self.content(path))
-            except SyntaxProblem:
-                self._digests[path] = ""
-        return self._digests[path]
 
     def problems(self, path: str) -> tuple[SyntaxProblem, ...]:
         """What was wrong with a file, after `module` was asked for."""
@@ -108,6 +106,38 @@ class Project:
         except SyntaxProblem:
             return ""
 
+    def key(self, path: str) -> str:
+        """A displayed path as the cache writes it: relative to the project's folder, with `/`."""
+        key = self._keys.get(path)
+        if key is None:
+            key = self._keys[path] = os.path.relpath(os.path.abspath(path), self._root).replace(os.sep, "/")
+        return key
+
+    def path(self, key: str) -> str:
+        """The displayed path of what `key` gave."""
+        path = self._paths.get(key)
+        if path is None:
+            path = self._paths[key] = display(os.path.join(self._root, key))
+        return path
+
+    def face(self, path: str) -> Face:
+        """What the engine needs of a file, from memory, the cache or the file's bytes; the file is not parsed.
+
+        A file that cannot be read is wanted, so that the failure is reported.
+        """
+        face = self.faces.get(path)
+        if face is None:
+            try:
+                data = self.content(path)
+            except SyntaxProblem as problem:
+                face = Face("", True, ((problem.line, problem.message),), (), (), {})
+            else:
+                digest = content_digest(data)
+                stored = self.cache.face(self.key(path), digest) if self.cache and path not in self.contents else None
+                face = stored or Face(digest, names_torch(data), (), (), (), {})
+            self.faces[path] = face
+        return face
+
     def load(self, path: str) -> Loaded:
         """The form of a file and its problems."""
         known = self._loaded.get(path)
@@ -118,9 +148,40 @@ class Project:
     def _load(self, path: str) -> Loaded:
         try:
             data = self.content(path)
-            return lower_notebook(data, path) if path.endswith(SUFFIX) else lower_file(data, path)
         except SyntaxProblem as problem:
+            self.face(path)
             return Loaded(None, (problem,))
+        digest = content_digest(data)
+        cache = None if path in self.contents else self.cache
+        record = cache.module(self.key(path), digest) if cache else None
+        if record is None:
+            loaded = lower_bytes(data, path)
+            if cache:
+                problems = tuple((each.line, each.message) for each in loaded.problems)
+                cache.put_module(self.key(path), ModuleRecord(digest, loaded.module, problems))
+        else:
+            module = record.module
+            if module is not None and module.path != path:
+                module = ir.Module(path, module.body, module.comments, module.statements, module.lines)
+            loaded = Loaded(module, tuple(SyntaxProblem(*each) for each in record.problems))
+        self.faces[path] = face_of(digest, data, loaded)
+        return loaded
+
+
+def face_of(digest: str, data: bytes, loaded: Loaded) -> Face:
+    """The face of a file that was read and lowered. Lines of statements are kept where a comment needs them."""
+    comments = loaded.module.comments if loaded.module else ()
+    statements = loaded.module.statements if loaded.module and comments else ()
+    problems = tuple((each.line, each.message) for each in loaded.problems)
+    return Face(digest, names_torch(data), problems, comments, statements, {})
+
+
+def lower_bytes(data: bytes, path: str) -> Loaded:
+    """Lowers the bytes of a Python file or a notebook."""
+    try:
+        return lower_notebook(data, path) if path.endswith(SUFFIX) else lower_file(data, path)
+    except SyntaxProblem as problem:
+        return Loaded(None, (problem,))
 
 
 def lower_file(data: bytes, path: str) -> Loaded:

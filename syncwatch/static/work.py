@@ -1,0 +1,82 @@
+"""One root's inference, with whatever may go wrong in it; the unit that is cached and handed to processes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from syncwatch.model import Event, Problem
+from syncwatch.static.project import Project
+
+# Deeply nested code is walked by recursion, here and in inference; the frames need room.
+_STACK_BYTES = 512 * 1024 * 1024
+_RECURSION = 12_000
+
+_T = TypeVar("_T")
+
+
+class Work(msgspec.Struct, frozen=True, array_like=True):
+    """What inference found with one file as root. `dependencies` are the files that were read for it."""
+
+    path: str
+    events: tuple[Event, ...]
+    problems: tuple[Problem, ...]
+    dependencies: tuple[str, ...]
+
+
+def infer_file(project: Project, path: str) -> Work:
+    """Infers the events of one root. An exception inside inference becomes a problem of that file."""
+    from syncwatch.static.infer import infer_root
+
+    module = project.module(path)
+    problems = tuple(Problem(path=path, line=each.line, message=each.message) for each in project.problems(path))
+    if module is None:
+        return Work(path, (), problems, (path,))
+    try:
+        result = infer_root(project, path)
+    except RecursionError:
+        nested = Problem(path=path, line=0, message="the code is nested too deeply to be checked")
+        return Work(path, (), (*problems, nested), (path,))
+    except Exception as error:
+        return Work(path, (), (*problems, internal_error(path, error)), (path,))
+    return Work(path, tuple(result.events), problems, tuple(sorted({path, *result.dependencies})))
+
+
+def internal_error(path: str, error: BaseException) -> Problem:
+    """The problem of a file at which the engine itself failed."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}" if trace is not None else ""
+    message = f"internal error ({type(error).__name__}: {error}{place}); please report it with this file"
+    return Problem(path=path, line=0, message=message)
+
+
+def on_deep_stack(work: Callable[[], _T]) -> _T:
+    """Runs `work` in a thread with a stack for deep recursion, and returns or raises what it does."""
+    result: list[_T] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            result.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        thread = threading.Thread(target=target, name="syncwatch", daemon=True)
+        thread.start()
+        while thread.is_alive():  # in short waits, so that Ctrl-C is seen
+            thread.join(0.2)
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return result[0]
