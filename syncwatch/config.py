@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from syncwatch.model import Certainty, Heat
+from syncwatch.model import BrokenFile, Certainty, Heat
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -38,7 +38,7 @@ DEFAULT_EXCLUDE = (
 )
 
 
-class ConfigError(ValueError):
+class ConfigError(BrokenFile):
     """A configuration that cannot be used: one sentence that names the file, the key and the remedy."""
 
 
@@ -301,7 +301,9 @@ def _at(file: Path, text: str, prefix: str, key: str) -> str:
 
     inside = not prefix
     assignment = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[.=]""")
-    own_table = re.compile(rf"""\s*\[\s*{re.escape(f"{prefix}." if prefix else "")}["']?{re.escape(key)}["']?\s*[\].]""")
+    own_table = re.compile(
+        rf"""\s*\[\s*{re.escape(f"{prefix}." if prefix else "")}["']?{re.escape(key)}["']?\s*[\].]"""
+    )
     for number, line in enumerate(text.splitlines(), 1):
         if own_table.match(line):
             return f"{_shown(file)}:{number}"

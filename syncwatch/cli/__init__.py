@@ -3,51 +3,92 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from syncwatch.cli.commands import COMMANDS
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR = 0, 1, 2
+if TYPE_CHECKING:
+    import argparse
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 class UsageError(Exception):
     """A wrong use of the command line: one sentence that names the thing and the remedy. Exit status 2."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit status. `argv` defaults to the process's arguments."""
+def parser_of(chosen: Collection[str]) -> argparse.ArgumentParser:
+    """The parser of the whole command line. Only the `chosen` commands know their options.
+
+    Their modules are imported, and no others, so that `--help` stays quick.
+    """
     import argparse
     from importlib import import_module
 
     from syncwatch import __version__
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
-        prog="syncwatch", description="Finds where a PyTorch program makes the host wait for the GPU."
+        prog="syncwatch",
+        description="Finds where a PyTorch program makes the host wait for the GPU.",
+        epilog="`syncwatch COMMAND --help` tells the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"syncwatch {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    # Only the chosen command's module is imported, so that --help stays quick.
-    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
     for command in COMMANDS:
-        sub = subparsers.add_parser(command.name, help=command.help, description=command.help.capitalize() + ".")
-        if command.name == chosen:
+        sub = subparsers.add_parser(command.name, help=command.help, description=f"{_sentence(command.help)}.")
+        if command.name in chosen:
             module = import_module(command.module)
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
-    args = parser.parse_args(arguments)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status. `argv` defaults to the process's arguments."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in arguments if not word.startswith("-")), "")
+    args = parser_of({chosen}).parse_args(arguments)
     try:
         status: int = args.run(args)
+        sys.stdout.flush()
     except UsageError as error:
         print(f"syncwatch: {error}", file=sys.stderr)
         return EXIT_ERROR
     except BrokenPipeError:  # the reader of our output has gone (head, less)
-        sys.stderr.close()
+        _leave_pipe()
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("syncwatch: interrupted", file=sys.stderr)
-        return 130
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        return _failure(error)
     return status
+
+
+def _failure(error: Exception) -> int:
+    """A file of ours that cannot be used is one sentence; anything else is a fault of the program. Exit status 2."""
+    from syncwatch.model import BrokenFile
+
+    if isinstance(error, BrokenFile):
+        print(f"syncwatch: {error}", file=sys.stderr)
+    else:
+        import traceback
+
+        traceback.print_exc()
+        print("syncwatch: internal error; please report it with the lines above", file=sys.stderr)
+    return EXIT_ERROR
+
+
+def _leave_pipe() -> None:
+    """Keeps the interpreter from complaining of the closed pipe at its end."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 if __name__ == "__main__":

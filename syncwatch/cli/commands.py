@@ -18,4 +18,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", "syncwatch.cli.check", "find waits in source files, without running them"),
     Command("explain", "syncwatch.cli.explain", "show a rule: what it finds, why it blocks, what to write instead"),
     Command("rules", "syncwatch.cli.rules", "list the rules"),
+    Command("config", "syncwatch.cli.config", "show the configuration in force, and where each value comes from"),
+    Command("clean", "syncwatch.cli.clean", "remove the cache of a project"),
+    Command("completion", "syncwatch.cli.completion", "print the completion script for a shell"),
 )

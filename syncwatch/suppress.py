@@ -1,0 +1,216 @@
+"""Comments that suppress findings: `# syncwatch: ignore[SW101] reason`, `# noqa: SW101`.
+
+A comment at the end of a line, or inside a statement, counts for the whole statement; one that stands alone counts
+for the next statement; `ignore-file` counts for the whole file. A bare `# noqa` is left to the tools that it was written for.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from syncwatch.model import Certainty, Finding, Fix, Heat, Kind
+from syncwatch.select import SUPPRESSION, names_rule
+
+_OURS = re.compile(r"#\s*syncwatch:\s*(?P<word>[\w-]*)\s*(?:\[(?P<codes>[^\]]*)\])?(?P<rest>[^#]*)", re.I)
+_NOQA = re.compile(
+    r"#\s*noqa\s*:\s*(?P<codes>[A-Z][A-Z0-9]*[0-9]+(?:(?:\s*,\s*|\s+)[A-Z][A-Z0-9]*[0-9]+)*)(?P<rest>[^#]*)", re.I
+)
+_CODE = re.compile(r"[\w-]+")
+
+
+class Comment(Protocol):
+    """A comment in a file; see `syncwatch.static.ir.Comment`."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def own_line(self) -> bool: ...
+    @property
+    def target(self) -> int: ...
+
+
+class Commented(Protocol):
+    """What suppression needs of a file; see `syncwatch.static.ir.Module`."""
+
+    @property
+    def comments(self) -> Sequence[Comment]: ...
+    @property
+    def statements(self) -> Sequence[tuple[int, int]]: ...
+
+
+@dataclass
+class Suppression:
+    """One comment as understood. `codes` are as written, () for all rules; `first` and `last` are the lines that it
+    counts for (0 for the whole file); `used` collects the codes that suppressed something."""
+
+    path: str
+    line: int
+    column: int
+    end_column: int
+    codes: tuple[str, ...]
+    reason: str
+    first: int
+    last: int
+    noqa: bool = False
+    trouble: str = ""
+    used: set[str] = field(default_factory=set)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding lies where the comment counts."""
+        return not self.first or self.first <= finding.line <= self.last
+
+    def matching(self, finding: Finding) -> str | None:
+        """The code that names the finding's rule, "" where the comment names all, or None."""
+        if not self.codes:
+            return ""
+        return next((code for code in self.codes if names_rule(code, finding.rule, finding.name)), None)
+
+
+def read(path: str, module: Commented, own: Callable[[str], bool]) -> list[Suppression]:
+    """The suppressions of one file in order. `own` says whether a word of a `noqa` list is one of our rules."""
+    found = []
+    starts = sorted(module.statements)
+    for comment in module.comments:
+        suppression = _parse(path, comment, own)
+        if suppression is not None:
+            if suppression.first:
+                suppression.first, suppression.last = _statement(starts, comment)
+            found.append(suppression)
+    return found
+
+
+def apply(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> tuple[list[Finding], list[Finding]]:
+    """The findings that stay and those that are suppressed; marks what each suppression was used for."""
+    by_path: dict[str, list[Suppression]] = {}
+    for suppression in suppressions:
+        by_path.setdefault(suppression.path, []).append(suppression)
+    kept: list[Finding] = []
+    silenced: list[Finding] = []
+    for finding in findings:
+        hit = False
+        for suppression in by_path.get(finding.path, ()):
+            code = suppression.matching(finding) if suppression.covers(finding) else None
+            if code is not None:
+                suppression.used.add(code)
+                hit = True
+        (silenced if hit else kept).append(finding)
+    return kept, silenced
+
+
+def complaints(
+    suppressions: Iterable[Suppression],
+    *,
+    known: Callable[[str], bool],
+    judged: Callable[[str], bool],
+    require_reason: bool,
+) -> list[Finding]:
+    """Findings (SW000) about the suppressions themselves: not understood, naming no rule, unused, without a reason.
+
+    `known` says whether a word names a rule at all, `judged` whether all rules that it names were in use, so that a
+    suppression of a rule that was left out is not called unused.
+    """
+    found = []
+    for item in suppressions:
+        if item.trouble:
+            found.append(_complaint(item, item.trouble, None))
+            continue
+        unknown = [code for code in item.codes if not known(code)]
+        unused = [code for code in item.codes if known(code) and judged(code) and code not in item.used]
+        if unknown:
+            found.append(_complaint(item, f"the suppression names {_listed(unknown)}, which is no rule", _REMOVE))
+        if unused:
+            found.append(_complaint(item, f"the suppression of {_listed(unused)} suppresses nothing", _REMOVE))
+        elif not item.codes and not item.used and judged("ALL"):
+            found.append(_complaint(item, "the suppression suppresses nothing", _REMOVE))
+        if require_reason and not item.reason and (item.used or not unused):
+            found.append(_complaint(item, "the suppression gives no reason; say why the wait is meant", None))
+    return found
+
+
+def unused_codes(item: Suppression, known: Callable[[str], bool], judged: Callable[[str], bool]) -> set[str]:
+    """The words of a suppression that can go: they name no rule, or suppress nothing."""
+    return {code for code in item.codes if not known(code) or (judged(code) and code not in item.used)}
+
+
+_REMOVE = Fix(message="remove the suppression", safe=True)
+
+
+def _complaint(item: Suppression, message: str, fix: Fix | None) -> Finding:
+    return Finding(
+        path=item.path,
+        line=item.line,
+        column=item.column,
+        end_line=item.line,
+        end_column=item.end_column,
+        rule=SUPPRESSION.id,
+        name=SUPPRESSION.name,
+        kind=Kind.SUPPRESSION,
+        op="",
+        message=message,
+        certainty=Certainty.CERTAIN,
+        heat=Heat.SETUP,
+        function="",
+        fix=fix,
+    )
+
+
+def _listed(codes: Sequence[str]) -> str:
+    return " and ".join([", ".join(codes[:-1]), codes[-1]] if len(codes) > 1 else codes)
+
+
+def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppression | None:
+    ours = _OURS.search(comment.text)
+    match = ours or _NOQA.search(comment.text)
+    if match is None:
+        return None
+    codes: Collection[str] = _CODE.findall(match["codes"] or "")
+    column = comment.column + match.start() + 1
+    trouble = ""
+    whole_file = False
+    if ours is None:
+        codes = [code for code in codes if own(code)]
+        if not codes:
+            return None
+    else:
+        word = match["word"].lower()
+        whole_file = word == "ignore-file"
+        if word not in ("ignore", "ignore-file"):
+            trouble = f"`syncwatch: {match['word']}` is not understood; write `# syncwatch: ignore[SW101] reason`"
+        elif match["codes"] is not None and not codes:
+            trouble = "the suppression names no rule between its brackets"
+        elif match["codes"] is None and match["rest"].lstrip().startswith("["):
+            trouble = "the suppression's bracket is not closed"
+    return Suppression(
+        path=path,
+        line=comment.line,
+        column=column,
+        end_column=comment.column + match.start() + len(match[0].rstrip()) + 1,
+        codes=tuple(dict.fromkeys(codes)),
+        reason=match["rest"].strip(" \t-:,;()—–"),
+        first=0 if whole_file else comment.line,
+        last=0 if whole_file else comment.line,
+        noqa=ours is None,
+        trouble=trouble,
+    )
+
+
+def _statement(statements: Sequence[tuple[int, int]], comment: Comment) -> tuple[int, int]:
+    """The lines of the statement that the comment belongs to."""
+    for line in (comment.line, comment.target):
+        best: tuple[int, int] | None = None
+        index = bisect_right(statements, (line, 1 << 60))
+        # statements never nest (compound ones are listed by their headers), so that a few steps back suffice
+        for first, last in reversed(statements[max(0, index - 8) : index]):
+            if first <= line <= last and (best is None or last - first < best[1] - best[0]):
+                best = (first, last)
+        if best is not None:
+            return best
+    return comment.target, comment.target
