@@ -14,8 +14,13 @@ _PUBLIC: dict[str, str] = {
     "Event": "syncwatch.model",
     "Finding": "syncwatch.model",
     "Kind": "syncwatch.model",
+    "Report": "syncwatch.runtime.report",
     "Session": "syncwatch.model",
     "Site": "syncwatch.model",
+    "SyncBudgetExceeded": "syncwatch.runtime.report",
+    "allow": "syncwatch.runtime.allow",
+    "load": "syncwatch.runtime.session",
+    "watch": "syncwatch.runtime.watch",
 }
 
 __all__ = ["__version__", *_PUBLIC]
@@ -26,6 +31,11 @@ if TYPE_CHECKING:
     from syncwatch.model import Kind as Kind
     from syncwatch.model import Session as Session
     from syncwatch.model import Site as Site
+    from syncwatch.runtime.allow import allow as allow
+    from syncwatch.runtime.report import Report as Report
+    from syncwatch.runtime.report import SyncBudgetExceeded as SyncBudgetExceeded
+    from syncwatch.runtime.session import load as load
+    from syncwatch.runtime.watch import watch as watch
 
 
 def __getattr__(name: str) -> Any:

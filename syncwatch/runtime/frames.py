@@ -57,9 +57,15 @@ class Frames:
     """
 
     def __init__(self, include: Iterable[str] = (), root: str | None = None) -> None:
-        self._include = tuple(f"{os.sep}{name.replace('.', os.sep)}" for name in include)
+        self._include: tuple[str, ...] = ()
         self._root = _with_separator(root or os.getcwd())
         self._owners: dict[str, Owner] = {}
+        self.include(include)
+
+    def include(self, packages: Iterable[str]) -> None:
+        """Counts installed packages (their import names) as the user's code from now on."""
+        self._include += tuple(os.sep + name.replace(".", os.sep) for name in packages)
+        self._owners.clear()
 
     def owner(self, code: CodeType) -> Owner:
         """Whose code this is."""

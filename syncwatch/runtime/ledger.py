@@ -54,6 +54,12 @@ class Ledger:
         """One more step lies behind."""
         self.steps += 1
 
+    def forget_steps(self) -> None:
+        """Starts to count steps anew: everything so far was before the first step."""
+        self.steps = 0
+        for tally in self.tallies.values():
+            tally.first, tally.step, tally.tail = tally.count, 0, tally.count
+
     def limit(self, sentence: str) -> None:
         """Keeps a sentence that limits what the numbers mean, once."""
         if sentence not in self.limits:

@@ -33,6 +33,7 @@ class Recorder:
         self._source: Source | None = None
         self._sessions: list[tuple[Ledger, Callable[[str], bool] | None]] = []
         self._step_owner: weakref.ref[object] | None = None
+        self._stand_in = False  # the owner of the steps is a watched function, not an optimizer
 
     # -- who listens
 
@@ -129,16 +130,32 @@ class Recorder:
     def step_ended(self, owner: object) -> None:
         """See `Sink.step_ended`."""
         with self._lock:
-            held = self._step_owner() if self._step_owner is not None else None
-            if held is None:
-                self._step_owner = weakref.ref(owner)
-            elif held is not owner:
+            if not self._owns_steps(owner, stand_in=False):
                 return
-            for ledger, _ in self._sessions:
-                ledger.step_ended()
             for region in scope.regions():
                 if region.open and region.ledger is not None:
                     region.ledger.step_ended()
+            for ledger, _ in list(self._sessions):
+                ledger.step_ended()
+
+    def call_ended(self, owner: object) -> None:
+        """A call of a watched function has ended: where no optimizer steps, such calls delimit the session's steps."""
+        with self._lock:
+            if self._owns_steps(owner, stand_in=True):
+                for ledger, _ in list(self._sessions):
+                    ledger.step_ended()
+
+    def _owns_steps(self, owner: object, *, stand_in: bool) -> bool:
+        held = self._step_owner() if self._step_owner is not None else None
+        if held is owner:
+            return True
+        if held is not None and (stand_in or not self._stand_in):
+            return False
+        if held is not None:  # an optimizer takes over from a watched function
+            for ledger, _ in self._sessions:
+                ledger.forget_steps()
+        self._step_owner, self._stand_in = weakref.ref(owner), stand_in
+        return True
 
     def limit(self, sentence: str) -> None:
         """See `Sink.limit`."""

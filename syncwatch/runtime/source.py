@@ -48,8 +48,13 @@ class Sink(Protocol):
 class Source(Protocol):
     """Something that sees waits."""
 
-    device: str  # "cuda" or "emulated": Session.device
-    device_name: str  # such as "NVIDIA H200"; may be asked for only after install
+    @property
+    def device(self) -> str:
+        """ "cuda" or "emulated": `Session.device`."""
+
+    @property
+    def device_name(self) -> str:
+        """Such as "NVIDIA H200"; asked for only after `install`."""
 
     def install(self, sink: Sink) -> None:
         """Starts reporting to `sink`. Called once before `uninstall`; may be called again after that."""

@@ -1,0 +1,139 @@
+"""Thin wrappers around torch's operations that can block: they note when the operation began.
+
+The sync debug mode speaks up after a wait. The wrapper's frame, still on the stack at that moment, holds the start,
+the operation's public name and its arguments, so nothing has to be passed along and nothing is done when no wait
+comes: a wrapped call costs two plain calls more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FrameType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+from torch.compiler import is_dynamo_compiling
+
+from syncwatch.runtime.patching import Patches
+
+Clock = Callable[[], float]  # seconds
+
+
+class Opened(NamedTuple):
+    """A wrapped operation that is under way."""
+
+    op: str
+    start: float
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+def clocked(op: str, original: Callable[..., Any], clock: Clock) -> Callable[..., Any]:
+    """`original`, with the start of each call kept in the wrapper's frame. Transparent to torch.compile."""
+
+    def clocked_call(*args: Any, **kwargs: Any) -> Any:
+        if is_dynamo_compiling():
+            return original(*args, **kwargs)
+        syncwatch_start = clock()  # noqa: F841 - read from the frame by `opened`
+        syncwatch_op = op  # noqa: F841
+        return original(*args, **kwargs)
+
+    clocked_call.__name__ = getattr(original, "__name__", op.rpartition(".")[2])
+    clocked_call.__qualname__ = getattr(original, "__qualname__", clocked_call.__name__)
+    clocked_call.__doc__ = original.__doc__
+    return clocked_call
+
+
+def _code_of_wrappers() -> CodeType:
+    def nothing() -> None: ...
+
+    return clocked("", nothing, float).__code__
+
+
+WRAPPER: CodeType = _code_of_wrappers()
+
+
+def opened(frame: FrameType) -> Opened | None:
+    """The operation that this frame wraps; None for any other frame."""
+    if frame.f_code is not WRAPPER:
+        return None
+    held = frame.f_locals
+    if "syncwatch_op" not in held:
+        return None
+    return Opened(held["syncwatch_op"], held["syncwatch_start"], held["args"], held["kwargs"])
+
+
+class Marks(threading.local):
+    """Per thread: when its last wait ended, and how many there were."""
+
+    until = 0.0
+    count = 0
+
+
+class Wrapping(NamedTuple):
+    """One attribute to replace while armed."""
+
+    owner: Any
+    name: str
+    wrapper: Callable[..., Any]
+
+
+def wrappings(ops: Iterable[str], clock: Clock) -> list[Wrapping]:
+    """The wrappers for the operations that exist in this torch and can be replaced."""
+    found = []
+    for op in ops:
+        target = resolve(op)
+        if target is not None:
+            owner, name, original = target
+            wrapper = clocked(op, original, clock)
+            builtin = torch.jit._builtins._find_builtin(original)
+            if builtin is not None:  # torch.jit.script knows its functions by identity
+                torch.jit._builtins._register_builtin(wrapper, builtin)
+            found.append(Wrapping(owner, name, wrapper))
+    return found
+
+
+def resolve(op: str) -> tuple[Any, str, Callable[..., Any]] | None:
+    """Where a public name lives: its owner, a module of torch or torch.Tensor, its attribute, its value."""
+    owner_name, _, name = op.rpartition(".")
+    owner: Any = torch
+    for part in owner_name.split(".")[1:]:
+        owner = getattr(owner, part, None)
+        if owner is None:
+            return None
+    if owner is not torch.Tensor and not isinstance(owner, ModuleType):
+        return None
+    value = getattr(owner, name, None)
+    if value is None or isinstance(value, type) or not callable(value):
+        return None
+    return owner, name, value
+
+
+def prime_torch() -> None:
+    """Lets torch fill its caches that are keyed by its functions, before any of them is replaced."""
+    from torch.utils import _device
+
+    _device._device_constructors()
+
+
+class ClockHook:
+    """Installs the wrappers. They report nothing by themselves."""
+
+    def __init__(self, ops: Iterable[str], clock: Clock) -> None:
+        self._ops = tuple(ops)
+        self._clock = clock
+        self._wrappings: list[Wrapping] | None = None
+        self._patches = Patches()
+
+    def install(self, sink: object) -> None:
+        """See `Hook.install`."""
+        if self._wrappings is None:
+            prime_torch()
+            self._wrappings = wrappings(self._ops, self._clock)
+        for wrapping in self._wrappings:
+            self._patches.set(wrapping.owner, wrapping.name, wrapping.wrapper)
+
+    def uninstall(self) -> None:
+        """See `Hook.uninstall`."""
+        self._patches.undo()

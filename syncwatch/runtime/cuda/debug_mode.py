@@ -1,0 +1,158 @@
+"""The sync debug mode of torch.cuda: a warning after each wait of a copy or a stream, turned into an occurrence.
+
+The decision is taken in the hook, never through the mode "error", which is global to the process. Warnings pass
+through `warnings._showwarnmsg`, which survives `catch_warnings` blocks of the program, and a filter that lets them
+through is kept in front of the program's own.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from syncwatch.runtime.cuda.clocks import Clock, Marks
+from syncwatch.runtime.cuda.naming import Named, name_of, start_of, trail
+from syncwatch.runtime.frames import Frames
+from syncwatch.runtime.patching import Patches
+from syncwatch.runtime.source import Sink
+
+# every version that has the mode says this (2.0 to 2.13); 1.x said "called a synchronizing operation"
+SYNC_TEXT = "called a synchronizing CUDA operation"
+_SYNC_PATTERN = r".*called a synchronizing (CUDA )?operation"
+_is_sync = re.compile(_SYNC_PATTERN, re.DOTALL).match
+_PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
+_WARN, _ERROR = 1, 2
+
+
+class DebugModeHook:
+    """Counts the warnings of the sync debug mode."""
+
+    def __init__(self, frames: Frames, clock: Clock, marks: Marks, binding: Any = torch._C) -> None:
+        self._frames = frames
+        self._clock = clock
+        self._marks = marks
+        self._binding = binding
+        self._patches = Patches()
+        self._names: dict[object, Named] = {}
+        self._sink: Sink | None = None
+        self._filter: Any = None
+        self._filter_lists: list[list[Any]] = []
+        self._program_mode = 0  # what the program itself has asked torch for
+
+    # -- arming
+
+    def install(self, sink: Sink) -> None:
+        """See `Hook.install`."""
+        self._sink = sink
+        set_mode = self._binding._cuda_set_sync_debug_mode
+        self._program_mode = self._binding._cuda_get_sync_debug_mode()
+        show: Callable[[Any], None] = warnings._showwarnmsg  # type: ignore[attr-defined]
+
+        def showwarnmsg(message: Any) -> None:
+            text = _text(message)
+            if _is_sync(text) is not None:
+                self._seen(sys._getframe(1))
+                if self._program_mode == _WARN:
+                    show(message)
+                elif self._program_mode == _ERROR:
+                    raise RuntimeError(SYNC_TEXT)
+            elif not text.startswith(_PROTOTYPE_TEXT):
+                show(message)
+
+        def program_sets_mode(mode: int) -> None:
+            self._program_mode = mode
+
+        self._patches.set(warnings, "_showwarnmsg", showwarnmsg)
+        self._keep_filter_in_front()
+        self._patches.set(self._binding, "_cuda_set_sync_debug_mode", program_sets_mode)
+        self._patches.set(self._binding, "_cuda_get_sync_debug_mode", lambda: self._program_mode)
+        self._set_mode = set_mode
+        set_mode(_WARN)
+
+    def uninstall(self) -> None:
+        """See `Hook.uninstall`."""
+        if self._sink is None:
+            return
+        self._set_mode(self._program_mode)
+        self._patches.undo()
+        for filters in (*self._filter_lists, warnings.filters):
+            while self._filter in filters:
+                filters.remove(self._filter)  # type: ignore[attr-defined]
+        self._filter_lists.clear()
+        self._filter = None
+        self._sink = None
+
+    def _keep_filter_in_front(self) -> None:
+        warnings.filterwarnings("always", message=_SYNC_PATTERN)
+        self._filter = warnings.filters[0]
+        self._filter_lists.append(warnings.filters)  # type: ignore[arg-type]
+        for name in ("_add_filter", "resetwarnings"):
+            original = getattr(warnings, name, None)
+            if original is not None:
+                self._patches.set(warnings, name, self._then_in_front(original))
+
+    def _then_in_front(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def changes_filters(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            filters: Any = warnings.filters
+            if self._filter is not None and (not filters or filters[0] is not self._filter):
+                if self._filter in filters:
+                    filters.remove(self._filter)
+                filters.insert(0, self._filter)
+                if all(filters is not known for known in self._filter_lists):
+                    self._filter_lists.append(filters)
+            return result
+
+        return changes_filters
+
+    # -- one wait
+
+    def _seen(self, frame: FrameType) -> None:
+        now = self._clock()
+        sink, marks = self._sink, self._marks
+        if sink is None:
+            return
+        way = trail(frame, self._frames)
+        start = start_of(way)
+        # of several waits in one operation the first warning carries the time of all
+        waited = None if start is None else max(0.0, now - max(start, marks.until)) * 1e3
+        outer = way.wrapped[-1] if way.wrapped else None
+        caller = way.caller
+        key = (
+            caller and (caller.f_code, caller.f_lasti),
+            outer and outer.op,
+            way.torch_frames[-1].f_code if way.torch_frames else None,
+        )
+        named = self._names.get(key)
+        if named is None:
+            named = self._names[key] = name_of(way)
+        sink.occurred(
+            named.kind,
+            named.op,
+            explicit=named.explicit,
+            wait_ms=waited,
+            frame=frame,
+            compiling=_inside_compiler(way.torch_frames),
+        )
+        marks.count += 1
+        marks.until = self._clock()
+
+
+def _text(message: Any) -> str:
+    warned = message.message
+    arguments = getattr(warned, "args", ())
+    return arguments[0] if arguments and isinstance(arguments[0], str) else str(warned)
+
+
+def _inside_compiler(frames: list[FrameType]) -> bool:
+    """Whether torch.compile is at work (not: whether a compiled function runs)."""
+    return any(
+        frame.f_globals.get("__name__") == "torch._dynamo.convert_frame" and frame.f_code.co_name == "_compile"
+        for frame in frames
+    )

@@ -1,0 +1,143 @@
+"""The CUDA source: checks that this torch can be watched, and arms the hooks when the device is set up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from syncwatch.facts import table
+from syncwatch.runtime.cuda.allocator import AllocatorHook
+from syncwatch.runtime.cuda.clocks import Clock, ClockHook, Marks
+from syncwatch.runtime.cuda.copies import PageableCopyHook
+from syncwatch.runtime.cuda.debug_mode import DebugModeHook
+from syncwatch.runtime.cuda.unreported import UnreportedHook
+from syncwatch.runtime.cuda.waits import WaitHook
+from syncwatch.runtime.frames import Frames
+from syncwatch.runtime.patching import Hook
+from syncwatch.runtime.source import Sink
+from syncwatch.runtime.steps import BackwardHook, StepHook
+
+_OLDEST = (2, 0)
+
+# other hooks have these, or their duration is not that of a wait
+_NO_CLOCK_IN = (
+    *("torch.cuda.", "torch.accelerator.", "torch.distributed.", "torch.autograd.", "torch.optim.", "torch.testing."),
+    *("torch.Tensor.backward", "torch.Tensor.__str__", "torch._tensor_str.", "torch.save"),
+)
+# These wait only for a scalar on the device among their arguments, which is rare, and run in every step: a wrapper
+# would cost more than it tells. Their waits are counted all the same.
+_HOT_NAMES = (
+    "add add_ sub sub_ subtract subtract_ rsub clamp clamp_ clip clip_ masked_fill masked_fill_ index_fill "
+    "index_fill_ view reshape expand repeat tile resize_ narrow split chunk zeros ones empty rand randn arange "
+    "range linspace logspace full full_like new_full new_zeros new_ones new_empty eye scalar_tensor type normal"
+)
+_TOO_HOT = frozenset(_HOT_NAMES.split())
+
+
+class Unsupported(RuntimeError):
+    """This torch, or this machine, cannot be watched: one sentence that says why, and what to do."""
+
+
+class CudaSource:
+    """Watches torch.cuda through its hooks.
+
+    Nothing is replaced before the program sets its device up (`torch.cuda.init`, or the first tensor on the device):
+    until then nothing can wait, and child processes can still be forked.
+    """
+
+    device = "cuda"
+
+    def __init__(self, frames: Frames | None = None, clock: Clock = time.perf_counter, binding: Any = torch._C) -> None:
+        from syncwatch.runtime.recorder import RECORDER
+
+        marks = Marks()
+        frames = frames or RECORDER.frames
+        # later ones wrap what earlier ones have put there, and come off first
+        self._hooks: list[Hook] = [
+            ClockHook(clocked_ops(), clock),
+            UnreportedHook(unreported_ops(), clock, marks),
+            PageableCopyHook(clock, marks),
+            WaitHook(clock, marks),
+            AllocatorHook(clock, marks),
+            DebugModeHook(frames, clock, marks, binding),
+        ]
+        self._always: list[Hook] = [StepHook(), BackwardHook()]
+        self._lock = threading.Lock()
+        self._sink: Sink | None = None
+        self._armed = False
+
+    @property
+    def device_name(self) -> str:
+        """Of the current device, such as "NVIDIA H200"; "" before the device is set up."""
+        return torch.cuda.get_device_name() if torch.cuda.is_initialized() else ""
+
+    def install(self, sink: Sink) -> None:
+        """See `Source.install`. Raises Unsupported where this torch cannot be watched."""
+        check_torch(torch)
+        self._sink = sink
+        for hook in self._always:
+            hook.install(sink)
+        if torch.cuda.is_initialized():
+            self._arm(sink)
+        elif torch.cuda.is_available():
+            # runs while torch sets the device up; by then the program has imported what it imports
+            torch.cuda._lazy_call(lambda: self._arm(sink))
+        else:
+            sink.limit("no CUDA device was found here: there was nothing to wait for")
+
+    def _arm(self, sink: Sink) -> None:
+        with self._lock:
+            if self._sink is not sink or self._armed:
+                return  # disarmed again before the device was set up
+            self._armed = True
+            for hook in self._hooks:
+                hook.install(sink)
+
+    def uninstall(self) -> None:
+        """See `Source.uninstall`."""
+        with self._lock:
+            self._sink = None
+            if self._armed:
+                self._armed = False
+                for hook in reversed(self._hooks):
+                    hook.uninstall()
+        for hook in reversed(self._always):
+            hook.uninstall()
+
+
+def check_torch(module: Any) -> None:
+    """Raises Unsupported where the recorder cannot work with this torch."""
+    version = str(module.__version__)
+    numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2])
+    if numbers < _OLDEST:
+        raise Unsupported(f"torch {version} is too old to be watched: install torch 2.0 or newer")
+    if getattr(module.version, "hip", None):
+        raise Unsupported(
+            f"torch {version} is a ROCm build, whose waits torch does not report: "
+            "use `--device emulated`, or a CUDA build"
+        )
+    if module.cuda.is_available() and not hasattr(module._C, "_cuda_set_sync_debug_mode"):
+        raise Unsupported(f"torch {version} has no sync debug mode: install an official CUDA build of torch")
+
+
+def clocked_ops() -> Iterator[str]:
+    """Operations that can wait, according to the facts, and are called as functions or as methods of a tensor."""
+    for name, fact in table().public.items():
+        if name.startswith(_NO_CLOCK_IN) or name.rpartition(".")[2] in _TOO_HOT:
+            continue
+        if any(case.kind is not None and not case.silent and case.reported for case in fact.cases):
+            yield name
+
+
+def unreported_ops() -> Iterator[str]:
+    """Operations with waits that the sync debug mode does not report, and no other hook watches."""
+    own = {"torch.Tensor.to", "torch.Tensor.cuda", "torch.Tensor.copy_"}
+    for name, fact in table().public.items():
+        if name.startswith(_NO_CLOCK_IN) or name in own:
+            continue
+        if any(case.kind is not None and not case.silent and not case.reported for case in fact.cases):
+            yield name

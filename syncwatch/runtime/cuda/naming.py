@@ -1,0 +1,249 @@
+"""What an operation that waited is called, and which kind of wait it was.
+
+The name is that of the outermost torch operation between the wait and the first frame that is not torch's: what a
+reader of the source would call it (`torch.nn.utils.clip_grad_norm_`, not the `bool()` inside it).
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+
+from syncwatch.facts import by_name, canonical, predict
+from syncwatch.facts.observe import describe_call
+from syncwatch.facts.table import Case
+from syncwatch.model import Kind
+from syncwatch.runtime.cuda.clocks import Opened, opened
+from syncwatch.runtime.frames import Frames, Owner
+
+# frames of torch that only pass a call on
+_PASS_ON = frozenset(
+    {
+        "_wrapped_call_impl",
+        "_call_impl",
+        "_fn",
+        "wrapper",
+        "wrapped",
+        "decorate_context",
+        "_use_grad",
+        "inner",
+        "_inner",
+        "__torch_function__",
+        "handle_torch_function",
+        "fn",
+        "_compile_wrapper",
+        "compile_wrapper",
+        "__call__",
+    }
+)
+# operations whose duration is not that of their wait: they do work of their own, in other threads or for long
+_UNTIMED = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
+
+
+class Named(NamedTuple):
+    """An operation, and when the innermost timed call inside it began (None: unknown)."""
+
+    kind: Kind
+    op: str
+    explicit: bool
+
+
+class Trail(NamedTuple):
+    """What lies between a wait and the first frame that is not torch's, innermost first."""
+
+    wrapped: list[Opened]
+    torch_frames: list[FrameType]
+    caller: FrameType | None
+
+
+def trail(frame: FrameType | None, frames: Frames) -> Trail:
+    """Walks outward from the wait."""
+    wrapped: list[Opened] = []
+    passed: list[FrameType] = []
+    while frame is not None:
+        operation = opened(frame)
+        if operation is not None:
+            wrapped.append(operation)
+            passed.append(frame)
+        else:
+            owner = frames.owner(frame.f_code)
+            if owner is Owner.TORCH:
+                passed.append(frame)
+            elif owner is not Owner.SELF:
+                break
+        frame = frame.f_back
+    return Trail(wrapped, passed, frame)
+
+
+def start_of(way: Trail) -> float | None:
+    """When the operation that waited began, as far as a wrapper around it can tell."""
+    if not way.wrapped or way.wrapped[0].op in _UNTIMED:
+        return None
+    return way.wrapped[0].start
+
+
+def name_of(way: Trail) -> Named:
+    """The public name and the kind. Slow: call it once per site."""
+    candidates = list(_candidates(way))
+    op = canonical(candidates[0][0]) if candidates else "torch"
+    # The outermost operation that the facts expect to wait says the kind.
+    for name, operation in candidates:
+        known = predict(name, describe_call(operation.args, operation.kwargs)) if operation is not None else None
+        if known is not None and known.kind is not None and known.blocks is not False:
+            return Named(known.kind, op, known.explicit and name == candidates[0][0])
+        if operation is None and (case := _first_case(name)) is not None and case.kind is not None:
+            return Named(case.kind, op, case.explicit and name == candidates[0][0])
+    # It has waited all the same: the innermost operation that can wait at all is nearest to the cause.
+    for name, _ in reversed(candidates):
+        case = _first_case(name)
+        if case is not None and case.kind is not None:
+            return Named(case.kind, op, case.explicit and name == candidates[0][0])
+    return Named(Kind.STREAM_WAIT, op, False)
+
+
+def _first_case(name: str) -> Case | None:
+    fact = by_name(name)
+    if fact is None:
+        return None
+    return next((case for case in fact.cases if case.kind is not None and not case.silent), None)
+
+
+def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
+    """Names of the operations on the way, outermost first, with the arguments where a wrapper has them."""
+    found = False
+    outermost = way.wrapped[-1].op if way.wrapped else ""
+    if way.caller is not None and (outermost.startswith("torch.Tensor.__index__") or not way.torch_frames):
+        # the conversion of an argument (`torch.zeros(n)`), or an operation without a wrapper
+        written = written_name(way.caller)
+        if written is not None and (by_name(written) is not None or not way.torch_frames):
+            found = True
+            yield written, None
+    for frame in reversed(way.torch_frames):
+        operation = opened(frame)
+        if operation is not None:
+            found = True
+            yield operation.op, operation
+            continue
+        name = public_name(frame)
+        if name is not None:
+            found = True
+            yield name, None
+    if not found and way.torch_frames and way.caller is not None:
+        written = written_name(way.caller)
+        if written is not None:
+            yield written, None
+
+
+def public_name(frame: FrameType) -> str | None:
+    """The public name of the torch function that runs in `frame`; None for frames that only pass a call on."""
+    code = frame.f_code
+    if code.co_name in _PASS_ON or code.co_name.startswith("<"):
+        return None
+    receiver = frame.f_locals.get("self", frame.f_locals.get("cls")) if code.co_argcount else None
+    if receiver is not None and code.co_varnames[:1] in (("self",), ("cls",)):
+        kind = receiver if isinstance(receiver, type) else type(receiver)
+        return _method_name(kind, code)
+    return _function_name(frame.f_globals.get("__name__", ""), code)
+
+
+def _method_name(kind: type, code: CodeType) -> str | None:
+    home = next((base for base in kind.__mro__ if _defines(base, code)), kind)
+    # a class of the user's that inherits is named by the torch class that has the method
+    named = kind if kind.__module__.partition(".")[0] == "torch" else home
+    if issubclass(named, torch.Tensor):
+        return f"torch.Tensor.{code.co_name}"
+    path = _public_path(named.__module__, named.__qualname__, named)
+    if issubclass(named, torch.nn.Module) and code.co_name == "forward":
+        return path
+    if code.co_name in ("__init__", "__new__"):
+        return path
+    return f"{path}.{code.co_name}"
+
+
+def _defines(base: type, code: CodeType) -> bool:
+    value = vars(base).get(code.co_name)
+    value = getattr(value, "__func__", value)
+    while value is not None:
+        if getattr(value, "__code__", None) is code:
+            return True
+        value = getattr(value, "__wrapped__", None)
+    return False
+
+
+def _function_name(module: str, code: CodeType) -> str:
+    holder: Any = sys.modules.get(module)
+    return _public_path(module, code.co_name, getattr(holder, code.co_name, None))
+
+
+def _public_path(module: str, name: str, value: Any) -> str:
+    """The shortest path of packages of torch under which `value` can be reached: `torch.optim.SGD`."""
+    parts = module.split(".")
+    for length in range(1, len(parts)):
+        package = ".".join(parts[:length])
+        if value is not None and getattr(sys.modules.get(package), name, None) is value:
+            return f"{package}.{name}"
+    return f"{module}.{name}"
+
+
+def written_name(frame: FrameType) -> str | None:
+    """The name that the source gives to the operation under way in `frame`, as far as it leads to torch.
+
+    Python 3.11 and newer know which expression a frame is evaluating.
+    """
+    expression = _expression(frame)
+    if isinstance(expression, ast.Subscript):
+        return "torch.Tensor.__getitem__" if isinstance(expression.ctx, ast.Load) else "torch.Tensor.__setitem__"
+    if not isinstance(expression, ast.Call):
+        return None
+    value = _look_up(expression.func, frame)
+    if value is None:
+        return f"torch.Tensor.{expression.func.attr}" if isinstance(expression.func, ast.Attribute) else None
+    if isinstance(expression.func, ast.Attribute) and isinstance(getattr(value, "__self__", None), torch.Tensor):
+        return f"torch.Tensor.{expression.func.attr}"
+    if isinstance(value, torch.nn.Module):
+        return _public_path(type(value).__module__, type(value).__qualname__, type(value))
+    name = getattr(value, "__name__", "")
+    for module in ("torch", "torch.linalg", "torch.nn.functional", "torch.sparse", "torch.special", "torch.nested"):
+        if name and getattr(sys.modules.get(module), name, None) is value:
+            return f"{module}.{name}"
+    home = getattr(value, "__module__", "") or ""
+    return _public_path(home, name, value) if home.partition(".")[0] == "torch" and name else None
+
+
+def _expression(frame: FrameType) -> ast.expr | None:
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None or frame.f_lasti < 0:
+        return None
+    spans = list(positions())
+    index = frame.f_lasti // 2
+    if index >= len(spans) or None in spans[index]:
+        return None
+    first, last, start, end = spans[index]
+    lines = [linecache.getline(frame.f_code.co_filename, number) for number in range(first, last + 1)]
+    if not all(lines):
+        return None
+    encoded = [line.encode() for line in lines]
+    encoded[-1] = encoded[-1][:end]
+    encoded[0] = encoded[0][start:]
+    try:
+        tree = ast.parse(b"(" + b"".join(encoded) + b"\n)", mode="eval")
+    except (SyntaxError, ValueError):
+        return None
+    return tree.body
+
+
+def _look_up(node: ast.expr, frame: FrameType) -> Any:
+    """The value of a dotted name, found without running anything of the program's."""
+    if isinstance(node, ast.Name):
+        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    if isinstance(node, ast.Attribute):
+        value = _look_up(node.value, frame)
+        plain = isinstance(value, (torch.Tensor, torch.nn.Module, type, type(ast)))
+        return getattr(value, node.attr, None) if plain else None
+    return None

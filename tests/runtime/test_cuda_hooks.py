@@ -1,0 +1,212 @@
+"""The hooks on torch.cuda, against a fake of it: what is counted, named and timed, and that all of it comes off."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import syncwatch
+
+torch = pytest.importorskip("torch")
+
+
+def test_a_warning_becomes_a_wait_with_name_kind_and_time(cuda, blocking):
+    blocking(torch.Tensor, "item")
+    value = torch.tensor(2.0)
+    with syncwatch.watch() as report:
+        value.item()
+    (site,) = report.sites
+    assert (site.op, site.kind.value, site.count) == ("torch.Tensor.item", "scalar-read", 1)
+    assert site.wait_ms == pytest.approx(20.0)
+    assert site.function == "test_a_warning_becomes_a_wait_with_name_kind_and_time"
+
+
+def test_several_waits_inside_one_operation_are_summed(cuda, blocking):
+    blocking(torch, "bincount", ms=20.0, times=2)
+    with syncwatch.watch() as report:
+        torch.bincount(torch.ones(3, dtype=torch.long))
+    (site,) = report.sites
+    assert (site.op, site.count) == ("torch.bincount", 2)
+    assert site.wait_ms == pytest.approx(20.0)
+
+
+def test_the_implied_methods_of_python_syntax_are_seen(cuda, blocking):
+    for name in ("__bool__", "__float__", "__format__"):
+        blocking(torch.Tensor, name, ms=1.0)
+    value = torch.tensor(2.0)
+    with syncwatch.watch() as report:
+        if value:
+            float(value)
+        f"{value:.2f}"
+    assert {site.op.rpartition(".")[2] for site in report.sites} == {"__bool__", "__float__", "__format__"}
+    assert not any(site.explicit for site in report.sites)
+
+
+def test_a_wait_without_a_wrapper_is_counted_and_has_no_time(cuda, blocking):
+    blocking(torch, "add")
+    x = torch.ones(2)
+    with syncwatch.watch() as report:
+        torch.add(x, x)
+    (site,) = report.sites
+    assert site.count == 1
+    assert site.wait_ms is None
+
+
+def test_the_outermost_torch_function_gives_the_name(cuda, blocking):
+    blocking(torch.Tensor, "__bool__", ms=4.0)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.grad = torch.ones(2)
+    with syncwatch.watch() as report:
+        torch.nn.utils.clip_grad_norm_([parameter], 1.0, error_if_nonfinite=True)
+    ops = {site.op for site in report.sites}
+    assert ops == {"torch.nn.utils.clip_grad_norm_"}
+    assert report.wait_ms == pytest.approx(4.0 * report.count)
+
+
+def test_synchronize_is_explicit_and_timed(cuda, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: None)
+    monkeypatch.setattr(torch.cuda, "device", lambda *_: __import__("contextlib").nullcontext())
+    with syncwatch.watch() as report:
+        torch.cuda.synchronize()
+    (site,) = report.sites
+    assert (site.op, site.kind.value, site.explicit) == ("torch.cuda.synchronize", "device-wait", True)
+    assert site.wait_ms == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "called a synchronizing CUDA operation (Triggered internally at ../c10/cuda/CUDAFunctions.cpp:142.)",
+        "called a synchronizing CUDA operation (Triggered internally at /pytorch/c10/cuda/CUDAFunctions.h:108.)",
+        "called a synchronizing CUDA operation (function warn_or_error_on_sync)",
+        "called a synchronizing operation (Triggered internally at  ../c10/cuda/CUDAFunctions.h:92.)",
+    ],
+)
+def test_the_texts_of_several_versions(cuda, text):
+    cuda.TEXT = text
+    with syncwatch.watch() as report:
+        cuda.wait(1.0)
+    assert report.count == 1
+
+
+def test_other_warnings_pass(cuda):
+    with pytest.warns(UserWarning, match="something else"), syncwatch.watch() as report:
+        warnings.warn("something else", stacklevel=1)
+    assert report.count == 0
+
+
+def test_the_programs_own_filters_do_not_hide_waits(cuda):
+    with syncwatch.watch() as report:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cuda.wait(1.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            cuda.wait(1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            cuda.wait(1.0)
+    assert report.count == 3
+    assert caught == []
+
+
+def test_everything_is_as_before_after_an_exception(cuda):
+    methods = dict(vars(torch.Tensor))
+    functions = {name: vars(torch)[name] for name in ("nonzero", "unique", "tensor", "where")}
+    show, filters = warnings._showwarnmsg, list(warnings.filters)
+
+    def fails_while_armed():
+        with syncwatch.watch():
+            assert torch.Tensor.item is not methods.get("item")
+            assert cuda.mode == 1
+            return 1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        fails_while_armed()
+    assert dict(vars(torch.Tensor)) == methods
+    assert {name: vars(torch)[name] for name in functions} == functions
+    assert warnings._showwarnmsg is show
+    assert list(warnings.filters) == filters
+    assert cuda.mode == 0
+
+
+def test_the_mode_that_the_program_sets_is_kept_from_us_and_from_it(cuda):
+    with syncwatch.watch() as report:
+        cuda._cuda_set_sync_debug_mode(0)
+        assert cuda._cuda_get_sync_debug_mode() == 0
+        cuda.wait(1.0)
+    assert report.count == 1
+
+
+def test_nothing_is_replaced_before_the_device_is_set_up(cuda, monkeypatch):
+    queued = []
+    cuda.initialized = False
+    monkeypatch.setattr(torch.cuda, "_lazy_call", queued.append)
+    before = torch.Tensor.item
+    with syncwatch.watch():
+        assert torch.Tensor.item is before
+        for call in queued:
+            call()
+        assert torch.Tensor.item is not before
+    assert torch.Tensor.item is before
+    for call in queued:  # the device is set up only after the watch has closed
+        call()
+    assert torch.Tensor.item is before
+
+
+@pytest.mark.parametrize(
+    ("version", "hip", "says"),
+    [("1.13.1", None, "too old to be watched"), ("2.11.0", "6.2", "ROCm build")],
+)
+def test_torch_that_cannot_be_watched_is_named(version, hip, says):
+    from types import SimpleNamespace
+
+    from syncwatch.runtime.cuda import Unsupported
+    from syncwatch.runtime.cuda.device import check_torch
+
+    module = SimpleNamespace(__version__=version, version=SimpleNamespace(hip=hip))
+    with pytest.raises(Unsupported, match=says):
+        check_torch(module)
+
+
+def test_torch_compile_sees_through_the_wrappers():
+    from syncwatch.runtime.cuda.clocks import ClockHook, Marks
+    from syncwatch.runtime.cuda.copies import PageableCopyHook
+    from syncwatch.runtime.cuda.device import clocked_ops
+
+    x = torch.ones(3)
+
+    def function(x):
+        y = x.to("cpu", non_blocking=True)[0:2] + torch.where(x > 0, x, x)[0:2]
+        return torch.linalg.inv(y.reshape(2, 1) @ y.reshape(1, 2) + torch.eye(2))
+
+    hooks = [ClockHook(clocked_ops(), lambda: 0.0), PageableCopyHook(lambda: 0.0, Marks())]
+    for hook in hooks:
+        hook.install(None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            explained = torch._dynamo.explain(function)(x)
+    finally:
+        for hook in reversed(hooks):
+            hook.uninstall()
+        torch._dynamo.reset()
+    assert (explained.graph_count, explained.graph_break_count) == (1, 0)
+
+
+def test_torch_jit_script_sees_through_the_wrappers():
+    from syncwatch.runtime.cuda.clocks import ClockHook
+
+    hook = ClockHook(["torch.nonzero", "torch.Tensor.item"], lambda: 0.0)
+    hook.install(None)
+    try:
+
+        class Picks(torch.nn.Module):
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return torch.nonzero(x)
+
+        scripted = torch.jit.script(Picks())
+    finally:
+        hook.uninstall()
+    assert scripted(torch.tensor([0, 1])).tolist() == [[1]]
