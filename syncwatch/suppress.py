@@ -91,7 +91,8 @@ def apply(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> t
     """The findings that stay and those that are suppressed; marks what each suppression was used for."""
     by_path: dict[str, list[Suppression]] = {}
     for suppression in suppressions:
-        by_path.setdefault(suppression.path, []).append(suppression)
+        if not suppression.trouble:
+            by_path.setdefault(suppression.path, []).append(suppression)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
