@@ -66,10 +66,13 @@ class Result(Record, array_like=True, frozen=True):
 
 
 class Cache:
-    """The records of one project. Paths are relative to the project's folder."""
+    """The records of one project. Paths are relative to the project's folder.
 
-    def __init__(self, root: str, options: Options) -> None:
-        self.folder = os.path.join(os.path.abspath(root), FOLDER)
+    folder: where the records lie, by default `.syncwatch_cache` in the project's folder `root`.
+    """
+
+    def __init__(self, root: str, options: Options, folder: str = "") -> None:
+        self.folder = folder or os.path.join(os.path.abspath(root), FOLDER)
         self._here = os.path.join(self.folder, tool_key())
         self._options = repr((options.hot, options.device_names, options.sync_functions, options.moves_to_device))
         self._writable = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -44,6 +44,11 @@ def infer_file(project: Project, path: str) -> Work:
     except Exception as error:
         return Work(path, (), (*problems, internal_error(path, error)), (path,))
     return Work(path, tuple(result.events), problems, tuple(sorted({path, *result.dependencies})))
+
+
+def infer_each(project: Project, roots: Sequence[str]) -> list[Work]:
+    """The result of each root."""
+    return [infer_file(project, path) for path in roots]
 
 
 def internal_error(path: str, error: BaseException) -> Problem:
