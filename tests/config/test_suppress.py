@@ -21,7 +21,7 @@ def known(word: str) -> bool:
 
 @pytest.fixture
 def judge(make_finding: Callable[..., Finding]) -> Callable[..., tuple[list[int], list[str]]]:
-    """Judges source with findings of SW101 on every line that holds `.item()`: the lines that stay, and the complaints."""
+    """Judges source with a finding on every line that holds `.item()`: the lines that stay, and the complaints."""
 
     def judged(
         source: str, *, rule: str = "SW101", reasons: bool = False, in_use: Callable[[str], bool] = known
