@@ -2,18 +2,22 @@
 
 Each event belongs to exactly one rule: the most specific that selects it. A rule that names operations and `via` is
 more specific than one that names `via`, that more than one that names operations, and that more than one that names
-kinds only; a name in full is more specific than one with `*`.
+kinds only; a name in full is more specific than one with `*`, and among those the longer one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from typing import TypeAlias
 
 from syncwatch.catalog import Rule
 from syncwatch.model import Certainty, Event, Finding, Heat, Kind
 
 DEFAULT_CERTAINTY: frozenset[Certainty] = frozenset({Certainty.CERTAIN, Certainty.LIKELY})
+
+# whether the rule names the `via`; whether it names the operation (1: with `*`, 2: in full); how much of it
+Rank: TypeAlias = tuple[int, int, int]
 
 _WORD = re.compile(r"\{(?:subject|op|detail)\}")
 _SURE = {Certainty.CERTAIN: 0, Certainty.LIKELY: 1, Certainty.POSSIBLE: 2}
@@ -38,14 +42,15 @@ class RuleTable:
             self._known[key] = ranked[0][1] if ranked else None
         return self._known[key]
 
-    def candidates(self, kind: Kind, op: str, via: str = "call") -> list[tuple[int, Rule]]:
+    def candidates(self, kind: Kind, op: str, via: str = "call") -> list[tuple[Rank, Rule]]:
         """All rules that select such an event with their rank, the most specific first (the lower id among equals)."""
         found = []
         for selector in self._by_kind.get(kind, ()):
             rank = selector.rank(op, via)
             if rank is not None:
                 found.append((rank, selector.rule))
-        return sorted(found, key=lambda pair: (-pair[0], pair[1].id))
+        found.sort(key=lambda pair: pair[1].id)
+        return sorted(found, key=lambda pair: pair[0], reverse=True)
 
 
 class _Selector:
@@ -53,21 +58,22 @@ class _Selector:
         self.rule = rule
         self.via = frozenset(rule.via)
         self.exact = frozenset(name for name in rule.ops if "*" not in name)
-        globs = [".*".join(map(re.escape, name.split("*"))) for name in rule.ops if "*" in name]
-        self.glob = re.compile("|".join(globs)) if globs else None
+        self.globs = [
+            (len(name) - name.count("*"), re.compile(".*".join(map(re.escape, name.split("*")))))
+            for name in rule.ops
+            if "*" in name
+        ]
 
-    def rank(self, op: str, via: str) -> int | None:
-        """How specific the rule is for the event, from 0 (kind only); None where the rule does not select it."""
+    def rank(self, op: str, via: str) -> Rank | None:
+        """How specific the rule is for the event; None where the rule does not select it."""
         if self.via and via not in self.via:
             return None
-        rank = 4 if self.via else 0
-        if self.rule.ops:
-            if op in self.exact:
-                return rank + 2
-            if self.glob is None or not self.glob.fullmatch(op):
-                return None
-            return rank + 1
-        return rank
+        by_via = 1 if self.via else 0
+        if op in self.exact:
+            return (by_via, 2, len(op))
+        if not self.rule.ops:
+            return (by_via, 0, 0)
+        return max(((by_via, 1, length) for length, glob in self.globs if glob.fullmatch(op)), default=None)
 
 
 def judge(

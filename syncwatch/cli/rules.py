@@ -11,7 +11,7 @@ from syncwatch.cli.rulesets import add_rule_folders, load_catalog
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text", help="default: text")
     add_rule_folders(parser)
 
 
@@ -28,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
         listed = [msgspec.to_builtins(rule) for rule in rules]
         json.dump({"schema_version": 1, "rules": listed}, sys.stdout, indent=2)
         print()
+    elif args.output_format == "markdown":
+        sys.stdout.write(markdown(rules))
     elif sys.stdout.isatty():
         _print_rich(rules)
     else:
@@ -57,6 +59,34 @@ def plain(rules: Catalog) -> str:
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[4]]))
+    return "\n".join(lines) + "\n"
+
+
+THEMES = {
+    "SW1": "Reads of device values on the host",
+    "SW2": "Transfers",
+    "SW3": "Shapes that depend on data",
+    "SW4": "Explicit waits, and aids left on",
+    "SW5": "Waits hidden in libraries",
+    "SW6": "Streams",
+    "SW7": "Ranks",
+}
+
+
+def markdown(rules: Catalog) -> str:
+    """The list as a Markdown document, by theme; rules of one's own come last."""
+    themes: dict[str, list[tuple[str, str, str, str, str]]] = {}
+    for row in rows(rules):
+        themes.setdefault(THEMES.get(row[0][:3], "Further rules"), []).append(row)
+    lines = [
+        "# Rules",
+        "",
+        "Written by `syncwatch rules --output-format markdown`; `syncwatch explain RULE` shows one.",
+    ]
+    for theme, listed in themes.items():
+        lines += ["", f"## {theme}", "", "| rule | name | what it finds | kinds |", "| --- | --- | --- | --- |"]
+        for id_, name, kinds, _, title in listed:
+            lines.append(f"| [{id_}](../rules/{id_}-{name}.md) | {name} | {title} | {kinds} |")
     return "\n".join(lines) + "\n"
 
 
