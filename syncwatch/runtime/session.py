@@ -17,11 +17,10 @@ def session_of(ledger: Ledger, command: list[str], source: Source | None = None)
     """The ledger's counts as a session; rank and world size are those of this process (`RANK`, `WORLD_SIZE`)."""
     rank, world_size = rank_and_world_size()
     source = source or RECORDER.source or current_source()
-    torch = sys.modules.get("torch")
     return Session(
         device=source.device,
         device_name=source.device_name,
-        torch=str(getattr(torch, "__version__", "")),
+        torch=_torch_version(),
         command=command,
         rank=rank,
         world_size=world_size,
@@ -30,6 +29,18 @@ def session_of(ledger: Ledger, command: list[str], source: Source | None = None)
         totals=ledger.totals(),
         limits=list(ledger.limits),
     )
+
+
+def _torch_version() -> str:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return str(torch.__version__)
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""
 
 
 def rank_and_world_size() -> tuple[int, int]:
@@ -128,9 +139,12 @@ class Recording:
         """What was seen so far."""
         return session_of(self.ledger, self.command, self._source)
 
-    def save(self, path: str) -> str:
-        """Writes the session file, whole or not at all. Returns its path, which names the rank if there are several."""
-        session = self.session()
+    def save(self, path: str, finish: Callable[[Session], Session] = lambda session: session) -> str:
+        """Writes the session file, whole or not at all. Returns its path, which names the rank if there are several.
+
+        finish: completes the session with what the recorder does not know, such as the rules.
+        """
+        session = finish(self.session())
         path = path_of_rank(path, session.rank, session.world_size)
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)

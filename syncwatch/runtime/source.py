@@ -15,6 +15,10 @@ from typing import Protocol, runtime_checkable
 from syncwatch.model import Kind
 
 
+class Unsupported(RuntimeError):
+    """This torch, or this machine, cannot be watched: one sentence that says why, and what to do."""
+
+
 class Sink(Protocol):
     """Receives what a source sees. All methods may be called on any thread."""
 
@@ -57,7 +61,10 @@ class Source(Protocol):
         """Such as "NVIDIA H200"; asked for only after `install`."""
 
     def install(self, sink: Sink) -> None:
-        """Starts reporting to `sink`. Called once before `uninstall`; may be called again after that."""
+        """Starts reporting to `sink`. Called once before `uninstall`; may be called again after that.
+
+        Raises Unsupported where it cannot work here; nothing is changed then.
+        """
 
     def uninstall(self) -> None:
         """Stops reporting, and puts back everything that `install` changed."""

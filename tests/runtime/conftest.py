@@ -108,6 +108,7 @@ def cuda(clock, monkeypatch) -> Iterator[FakeCuda]:
 
     fake = FakeCuda(clock)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("syncwatch.runtime.cuda.device.has_cuda", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: fake.initialized)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda *_: "NVIDIA H200")
     monkeypatch.setattr(torch._C, "_cuda_set_sync_debug_mode", fake._cuda_set_sync_debug_mode, raising=False)

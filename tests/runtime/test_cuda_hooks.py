@@ -162,8 +162,8 @@ def test_nothing_is_replaced_before_the_device_is_set_up(cuda, monkeypatch):
 def test_torch_that_cannot_be_watched_is_named(version, hip, says):
     from types import SimpleNamespace
 
-    from syncwatch.runtime.cuda import Unsupported
     from syncwatch.runtime.cuda.device import check_torch
+    from syncwatch.runtime.source import Unsupported
 
     module = SimpleNamespace(__version__=version, version=SimpleNamespace(hip=hip))
     with pytest.raises(Unsupported, match=says):

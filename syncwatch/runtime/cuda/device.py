@@ -18,7 +18,7 @@ from syncwatch.runtime.cuda.unreported import UnreportedHook
 from syncwatch.runtime.cuda.waits import WaitHook
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.patching import Hook
-from syncwatch.runtime.source import Sink
+from syncwatch.runtime.source import Sink, Unsupported
 from syncwatch.runtime.steps import BackwardHook, StepHook
 
 _OLDEST = (2, 0)
@@ -36,10 +36,6 @@ _HOT_NAMES = (
     "range linspace logspace full full_like new_full new_zeros new_ones new_empty eye scalar_tensor type normal"
 )
 _TOO_HOT = frozenset(_HOT_NAMES.split())
-
-
-class Unsupported(RuntimeError):
-    """This torch, or this machine, cannot be watched: one sentence that says why, and what to do."""
 
 
 class CudaSource:
@@ -83,7 +79,7 @@ class CudaSource:
             hook.install(sink)
         if torch.cuda.is_initialized():
             self._arm(sink)
-        elif torch.cuda.is_available():
+        elif has_cuda():
             # runs while torch sets the device up; by then the program has imported what it imports
             torch.cuda._lazy_call(lambda: self._arm(sink))
         else:
@@ -107,6 +103,14 @@ class CudaSource:
                     hook.uninstall()
         for hook in reversed(self._always):
             hook.uninstall()
+
+
+def has_cuda() -> bool:
+    """Whether this torch can use a GPU here. Asks without setting CUDA up: that would keep the program from forking."""
+    if not torch.backends.cuda.is_built():
+        return False
+    count = getattr(torch.cuda, "_device_count_nvml", lambda: -1)()
+    return bool(torch.cuda.is_available()) if count < 0 else count > 0
 
 
 def check_torch(module: Any) -> None:

@@ -1,0 +1,172 @@
+"""Runs a program as Python itself would: argv, `__main__`, traceback, exit status and signals are the program's own."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple
+
+
+class LaunchError(Exception):
+    """The program cannot be started: one sentence."""
+
+
+class Program(NamedTuple):
+    """A program ready to run. `name` is how messages call it."""
+
+    name: str
+    code: CodeType
+    main: types.ModuleType
+    argv: list[str]
+    path_entry: str
+
+
+class Outcome(NamedTuple):
+    """How a program ended. `status` is the argument of its SystemExit (None, a number, a message).
+
+    `interrupted`: it ended by Ctrl-C, which the caller must pass on with `die_of_interrupt` when it has finished.
+    """
+
+    status: Any
+    failed: bool
+    interrupted: bool = False
+
+
+def script(path: str, arguments: list[str]) -> Program:
+    """`python path arguments…`. Raises LaunchError where the file cannot be read or is no Python."""
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        raise LaunchError(f"{path}: cannot be read ({error.strerror}); give the path of a Python program") from None
+    main = types.ModuleType("__main__")
+    main.__dict__.update(
+        __file__=os.path.abspath(path),
+        __builtins__=__builtins__,
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+        __spec__=None,
+    )
+    return Program(path, _compiled(source, os.path.abspath(path), path), main, [path, *arguments], _folder(path))
+
+
+def module(name: str, arguments: list[str]) -> Program:
+    """`python -m name arguments…`. Raises LaunchError where there is no such module."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{name}.__main__")
+    except (ImportError, AttributeError, ValueError) as error:
+        raise LaunchError(f"-m {name}: cannot be found ({error})") from None
+    loader: Any = spec.loader if spec is not None else None
+    code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
+    if spec is None or code is None:
+        raise LaunchError(f"-m {name}: there is no such module, or it has no __main__; is it installed here?")
+    main = types.ModuleType("__main__")
+    main.__dict__.update(
+        __file__=spec.origin,
+        __cached__=spec.cached,
+        __builtins__=__builtins__,
+        __loader__=loader,
+        __package__=spec.parent,
+        __spec__=spec,
+    )
+    return Program(f"-m {name}", code, main, [spec.origin or name, *arguments], os.getcwd())
+
+
+def _compiled(source: bytes, filename: str, shown: str) -> CodeType:
+    try:
+        return compile(source, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise LaunchError(f"{shown}: is no Python program ({error})") from None
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(os.path.realpath(path))
+
+
+def run(program: Program, save: Callable[[], None]) -> Outcome:
+    """Runs the program to its end, its non-daemon threads included.
+
+    A traceback is printed as Python would print it, without our frames. `save` is called when a signal is about to
+    end the process; otherwise the caller saves.
+    """
+    sys.modules["__main__"] = program.main
+    sys.argv[:] = program.argv
+    sys.path[0] = program.path_entry
+    restore = _on_fatal_signals(save)
+    try:
+        exec(program.code, program.main.__dict__)
+        _wait_for_threads()
+    except SystemExit as error:
+        return Outcome(error.code, failed=error.code not in (None, 0))
+    except KeyboardInterrupt as error:
+        _show(error)
+        return Outcome(130, failed=True, interrupted=True)
+    except BaseException as error:
+        _show(error)
+        return Outcome(1, failed=True)
+    finally:
+        restore()
+    return Outcome(None, failed=False)
+
+
+def _wait_for_threads() -> None:
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def _show(error: BaseException) -> None:
+    trace = error.__traceback__
+    while trace is not None and _ours(trace):
+        trace = trace.tb_next
+    error.__traceback__ = trace
+    sys.excepthook(type(error), error, trace)
+
+
+def _ours(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename == __file__
+
+
+def _on_fatal_signals(save: Callable[[], None]) -> Callable[[], None]:
+    """Saves before a signal ends the process. Signals that the program handles itself are left to it."""
+    taken: list[int] = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        with suppress(Exception):
+            save()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGUSR1"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, handler)
+                taken.append(number)
+
+    def restore() -> None:
+        for number in taken:
+            if signal.getsignal(number) is handler:
+                signal.signal(number, signal.SIG_DFL)
+
+    return restore
+
+
+def die_of_interrupt() -> None:
+    """Ends the process as Ctrl-C ends a Python program: by the signal, so that a calling shell stops too."""
+    if os.name == "posix":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
