@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from syncwatch.baseline import Key
 from syncwatch.catalog import Catalog, load
 from syncwatch.config import Config, discover
 from syncwatch.model import Certainty, Finding, Heat
+from syncwatch.repair import Edit
 from syncwatch.report.outcome import Outcome
 from syncwatch.select import Selection
 from syncwatch.suppress import Suppression, apply, complaints, read
@@ -106,12 +107,14 @@ class _Judging:
         )
         suppressions = self._suppressions()
         kept_of_all, silenced_of_all = apply(everything, suppressions)
-        complaints = self._complaints(suppressions)
+        said = [pair for pair in self._complaints(suppressions) if selection.shows(pair[0])]
+        complained = [finding for finding, _ in said]
+        self._edits = tuple(dict.fromkeys(edit for _, edit in said if edit is not None))
         kept, silenced = apply(shown, suppressions)
-        self._shown = sorted(filter(selection.shows, [*kept, *complaints]), key=_order)
+        self._shown = sorted([*filter(selection.shows, kept), *complained], key=_order)
         self._suppressed = sum(map(selection.shows, silenced))
-        self._kept_of_all = [*filter(selection.shows, kept_of_all), *complaints]
-        self._all = sorted([*kept_of_all, *silenced_of_all, *complaints], key=_order)
+        self._kept_of_all = [*filter(selection.shows, kept_of_all), *complained]
+        self._all = sorted([*kept_of_all, *silenced_of_all, *complained], key=_order)
         file = config.root / (config.baseline or baseline.DEFAULT_NAME)
         self._baseline_file, self._folder = file, file.parent
 
@@ -135,6 +138,7 @@ class _Judging:
             rules=self._selection.rules,
             source=self._analysis.source,
             cell=self._analysis.cell,
+            edits=self._edits,
             fingerprint=lambda finding: self._keys[_place(finding)].digest(),
         )
 
@@ -143,7 +147,7 @@ class _Judging:
         marks = self._analysis.marks
         return [item for path, each in marks.items() for item in read(path, each, own)]
 
-    def _complaints(self, suppressions: list[Suppression]) -> list[Finding]:
+    def _complaints(self, suppressions: list[Suppression]) -> list[tuple[Finding, Edit | None]]:
         return complaints(
             suppressions,
             known=self._selection.known,

@@ -1,7 +1,7 @@
 """Comments that suppress findings: `# syncwatch: ignore[SW101] reason`, `# noqa: SW101`.
 
 A comment at the end of a line, or inside a statement, counts for the whole statement; one that stands alone counts
-for the next statement; `ignore-file` counts for the whole file. A bare `# noqa` is left to the tools that it was written for.
+for the next statement; `ignore-file` counts for the whole file. A bare `# noqa` is left to other tools.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from syncwatch.model import Certainty, Finding, Fix, Heat, Kind
+from syncwatch.repair import Edit
 from syncwatch.select import SUPPRESSION, names_rule
 
 _OURS = re.compile(r"#\s*syncwatch:\s*(?P<word>[\w-]*)\s*(?:\[(?P<codes>[^\]]*)\])?(?P<rest>[^#]*)", re.I)
@@ -49,7 +50,8 @@ class Commented(Protocol):
 @dataclass
 class Suppression:
     """One comment as understood. `codes` are as written, () for all rules; `first` and `last` are the lines that it
-    counts for (0 for the whole file); `used` collects the codes that suppressed something."""
+    counts for (0 for the whole file); `text` is what stands from `column` to `end_column`; `trouble` says what is not
+    understood; `used` collects the codes that suppressed something."""
 
     path: str
     line: int
@@ -59,6 +61,7 @@ class Suppression:
     reason: str
     first: int
     last: int
+    text: str
     noqa: bool = False
     trouble: str = ""
     used: set[str] = field(default_factory=set)
@@ -72,6 +75,22 @@ class Suppression:
         if not self.codes:
             return ""
         return next((code for code in self.codes if names_rule(code, finding.rule, finding.name)), None)
+
+    def without(self, codes: Collection[str]) -> Edit | None:
+        """The edit that takes these codes out of the comment, and the comment with the last of them.
+
+        None in a notebook, whose lines are not those of the file.
+        """
+        if self.path.endswith(".ipynb"):
+            return None
+        new = ""
+        listed = _NOQA.match(self.text) if self.noqa else _OURS.match(self.text)
+        if listed is not None and self.codes:
+            rest = [code for code in _CODE.findall(listed["codes"]) if code not in codes]
+            if rest:
+                start, end = listed.span("codes")
+                new = f"{self.text[:start]}{', '.join(rest)}{self.text[end:]}"
+        return Edit(self.path, self.line, self.column, self.end_column, self.text, new)
 
 
 def read(path: str, module: Commented, own: Callable[[str], bool]) -> list[Suppression]:
@@ -112,36 +131,31 @@ def complaints(
     known: Callable[[str], bool],
     judged: Callable[[str], bool],
     require_reason: bool,
-) -> list[Finding]:
+) -> list[tuple[Finding, Edit | None]]:
     """Findings (SW000) about the suppressions themselves: not understood, naming no rule, unused, without a reason.
 
     `known` says whether a word names a rule at all, `judged` whether all rules that it names were in use, so that a
-    suppression of a rule that was left out is not called unused.
+    suppression of a rule that was left out is not called unused. With each finding comes the edit that repairs it.
     """
-    found = []
+    found: list[tuple[Finding, Edit | None]] = []
     for item in suppressions:
         if item.trouble:
-            found.append(_complaint(item, item.trouble, None))
+            found.append((_complaint(item, item.trouble, None), None))
             continue
         unknown = [code for code in item.codes if not known(code)]
         unused = [code for code in item.codes if known(code) and judged(code) and code not in item.used]
+        idle = not item.codes and not item.used and judged("ALL")
+        edit = item.without({*unknown, *unused})
+        fix = None if edit is None else Fix(message="remove what suppresses nothing", safe=True)
         if unknown:
-            found.append(_complaint(item, f"the suppression names {_listed(unknown)}, which is no rule", _REMOVE))
+            found.append((_complaint(item, f"the suppression names {_listed(unknown)}, which is no rule", fix), edit))
         if unused:
-            found.append(_complaint(item, f"the suppression of {_listed(unused)} suppresses nothing", _REMOVE))
-        elif not item.codes and not item.used and judged("ALL"):
-            found.append(_complaint(item, "the suppression suppresses nothing", _REMOVE))
-        if require_reason and not item.reason and (item.used or not unused):
-            found.append(_complaint(item, "the suppression gives no reason; say why the wait is meant", None))
+            found.append((_complaint(item, f"the suppression of {_listed(unused)} suppresses nothing", fix), edit))
+        if idle:
+            found.append((_complaint(item, "the suppression suppresses nothing", fix), edit))
+        if require_reason and not item.reason and not unused and not idle:
+            found.append((_complaint(item, "the suppression gives no reason; say why the wait is meant", None), None))
     return found
-
-
-def unused_codes(item: Suppression, known: Callable[[str], bool], judged: Callable[[str], bool]) -> set[str]:
-    """The words of a suppression that can go: they name no rule, or suppress nothing."""
-    return {code for code in item.codes if not known(code) or (judged(code) and code not in item.used)}
-
-
-_REMOVE = Fix(message="remove the suppression", safe=True)
 
 
 def _complaint(item: Suppression, message: str, fix: Fix | None) -> Finding:
@@ -193,11 +207,12 @@ def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppressi
         path=path,
         line=comment.line,
         column=column,
-        end_column=comment.column + match.start() + len(match[0].rstrip()) + 1,
+        end_column=column + len(match[0].rstrip()),
         codes=tuple(dict.fromkeys(codes)),
         reason=match["rest"].strip(" \t-:,;()—–"),
         first=0 if whole_file else comment.line,
         last=0 if whole_file else comment.line,
+        text=match[0].rstrip(),
         noqa=ours is None,
         trouble=trouble,
     )

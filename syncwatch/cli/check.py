@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from syncwatch.config import Config
     from syncwatch.report.outcome import Outcome, Style
 
 EPILOG = """\
@@ -89,6 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="colours; auto: on a terminal, unless NO_COLOR is set",
     )
 
+    repairs = parser.add_argument_group("repairs")
+    repairs.add_argument("--fix", action="store_true", help="make the repairs that change nothing of what is computed")
+    repairs.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+
     files = parser.add_argument_group("which files are read")
     files.add_argument("--config", metavar="FILE", help="use this configuration file")
     files.add_argument("--isolated", action="store_true", help="use no configuration file")
@@ -130,8 +135,42 @@ def check_once(args: argparse.Namespace) -> int:
     _usage(args)
     config = config_of(args)
     outcome = checked(args, config)
+    if args.diff:
+        return show_diff(args, outcome)
+    if args.fix:
+        outcome = fixed(args, config, outcome)
     write(args, outcome)
     return status(args, outcome)
+
+
+def show_diff(args: argparse.Namespace, outcome: Outcome) -> int:
+    """Prints what --fix would change. The exit status is 1 where it would change anything."""
+    from syncwatch.repair import repair
+
+    repaired = repair(outcome.edits)
+    emit(args, "".join(each.diff() for each in repaired))
+    return 2 if outcome.problems else 1 if repaired and not args.exit_zero else 0
+
+
+def fixed(args: argparse.Namespace, config: Config, outcome: Outcome) -> Outcome:
+    """Makes the repairs, and checks again where there were any."""
+    from dataclasses import replace
+
+    from syncwatch.cli.request import checked
+    from syncwatch.repair import repair, total
+
+    repaired = repair(outcome.edits)
+    if not repaired:
+        return outcome
+    for each in repaired:
+        each.write()
+    note = f"made {total(repaired)} repair{'' if total(repaired) == 1 else 's'} in {_files(len(repaired))}"
+    outcome = checked(args, config)
+    return replace(outcome, notes=(note, *outcome.notes))
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"
 
 
 def status(args: argparse.Namespace, outcome: Outcome) -> int:
@@ -143,10 +182,15 @@ def status(args: argparse.Namespace, outcome: Outcome) -> int:
 
 def write(args: argparse.Namespace, outcome: Outcome) -> None:
     """Writes the report to standard output or to a file."""
-    from syncwatch.cli import UsageError
     from syncwatch.report import render
 
-    text = render(args.output_format, outcome, style_of(args))
+    emit(args, render(args.output_format, outcome, style_of(args)))
+
+
+def emit(args: argparse.Namespace, text: str) -> None:
+    """Writes text to standard output or to the file of -o. Raises UsageError where that cannot be written."""
+    from syncwatch.cli import UsageError
+
     if args.output_file:
         try:
             Path(args.output_file).write_text(text, encoding="utf-8", newline="\n")
@@ -183,6 +227,12 @@ def _usage(args: argparse.Namespace) -> None:
         raise UsageError("- (standard input) goes with no other path")
     if args.stdin_filename and args.paths != ["-"]:
         raise UsageError("--stdin-filename goes with - (standard input) only")
+    if args.fix and args.diff:
+        raise UsageError("--fix and --diff exclude each other")
+    if args.fix and args.paths == ["-"]:
+        raise UsageError("--fix changes files; it cannot change standard input")
+    if args.fix and args.watch:
+        raise UsageError("--fix and --watch exclude each other")
     if args.config and args.isolated:
         raise UsageError("--config and --isolated exclude each other")
 

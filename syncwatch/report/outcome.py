@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from syncwatch.catalog import Rule
 from syncwatch.model import Finding, Problem
+from syncwatch.repair import Edit
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Outcome:
     `findings` are sorted by place. `notes` are sentences about the run (stale entries of the baseline). `suppressed`
     and `baselined` count the findings that are left out, `files` what was looked at. `source` gives a line of a file
     (from 1), or None. `cell` gives the place of a line in a notebook as (cell, line of the cell), or None.
-    `fingerprint` names a finding by its content, so that it is recognised when lines move.
+    `fingerprint` names a finding by its content, so that it is recognised when lines move. `edits` are the repairs
+    that can be made.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -53,6 +55,7 @@ class Outcome:
     source: Callable[[str, int], str | None] = _no_source
     cell: Callable[[str, int], tuple[int, int] | None] = _no_cell
     fingerprint: Callable[[Finding], str] = _by_place
+    edits: tuple[Edit, ...] = ()
 
     def by_rule(self) -> dict[str, int]:
         """How many findings each rule has, the most frequent first."""

@@ -32,7 +32,7 @@ def judge(make_finding: Callable[..., Finding]) -> Callable[..., tuple[list[int]
         suppressions: list[Suppression] = read("a.py", lower(source, "a.py"), known)
         kept, _ = apply(findings, suppressions)
         said = complaints(suppressions, known=known, judged=in_use, require_reason=reasons)
-        return [finding.line for finding in kept], [f"{item.line}:{item.column} {item.message}" for item in said]
+        return [finding.line for finding in kept], [f"{item.line}:{item.column} {item.message}" for item, _ in said]
 
     return judged
 
