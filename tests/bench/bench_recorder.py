@@ -1,0 +1,116 @@
+"""What the recorder costs on a GPU: paired and alternating, medians.
+
+    python tests/bench/bench_recorder.py OUT.json [--pairs 15]
+
+The step is that of 50 small linear layers with backward and AdamW: bound by the host, so that every microsecond of ours
+shows. Compared with the bare step: an open watch, a decorated step, and torch.profiler (CPU and CUDA, with stacks).
+Then what one `item()` costs more on an idle device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch
+
+import syncwatch
+
+
+def make_step() -> Callable[[], None]:
+    """The 50-layer step."""
+    layers = [layer for _ in range(50) for layer in (torch.nn.Linear(64, 64), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    batch = torch.randn(32, 64, device="cuda")
+
+    def step() -> None:
+        model(batch).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def timed(function: Callable[[], None], repeat: int) -> float:
+    """Seconds of one call."""
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(repeat):
+        function()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - begin) / repeat
+
+
+def paired(bare: Callable[[], float], other: Callable[[], float], pairs: int) -> dict[str, float]:
+    """Median and quartiles of the ratio of `other` to `bare`, measured in turns."""
+    ratios = []
+    for index in range(pairs):
+        if index % 2:
+            second, first = other(), bare()
+        else:
+            first, second = bare(), other()
+        ratios.append(second / first)
+    quartiles = statistics.quantiles(ratios, n=4)
+    return {"median": round(statistics.median(ratios), 4), "q1": round(quartiles[0], 4), "q3": round(quartiles[2], 4)}
+
+
+def main() -> None:
+    """See the head of this file."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--steps", type=int, default=10)
+    args = parser.parse_args()
+    step, repeat = make_step(), args.steps
+    decorated = syncwatch.watch(on_exceed="ignore")(step)
+    for function in (step, decorated):
+        timed(function, repeat)
+
+    def armed() -> float:
+        with syncwatch.watch():
+            step()
+            return timed(step, repeat)
+
+    def profiled() -> float:
+        from torch.profiler import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], with_stack=True):
+            return timed(step, repeat)
+
+    def bare() -> float:
+        return timed(step, repeat)
+
+    result: dict[str, Any] = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name()}
+    result["bare_ms"] = round(statistics.median(bare() for _ in range(5)) * 1e3, 3)
+    result["noise"] = paired(bare, bare, args.pairs)
+    result["open watch"] = paired(bare, armed, args.pairs)
+    result["decorated step"] = paired(bare, lambda: timed(decorated, repeat), args.pairs)
+    result["profiler"] = paired(bare, profiled, max(3, args.pairs // 5))
+
+    value = torch.ones((), device="cuda")
+    reads = 500
+
+    def read(watched: bool) -> float:
+        with syncwatch.watch() if watched else nullcontext():
+            value.item()
+            return timed(value.item, reads) * 1e6
+
+    differences = [read(True) - read(False) for _ in range(args.pairs)]
+    result["item_us"] = round(statistics.median(read(False) for _ in range(5)), 2)
+    result["more_per_item_us"] = round(statistics.median(differences), 2)
+    print(json.dumps(result, indent=1))
+    Path(args.out).write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
