@@ -9,6 +9,16 @@ import sys
 from syncwatch import catalog
 from syncwatch.cli.rulesets import add_rule_folders, load_catalog
 from syncwatch.model import BrokenFile
+from syncwatch.select import SUPPRESSION
+
+# The rule about comments has no file: it selects no event, and no program can prove it.
+ABOUT_SUPPRESSIONS = """\
+`# syncwatch: ignore[SW101] the reason` (or `# noqa: SW101`) keeps a finding silent. When the code below it changes, the
+comment stays, and would hide the next wait on that line. So a comment that silences nothing, names no rule, or cannot
+be read is reported; with `require-reason = true` also one that gives no reason.
+
+Remove what silences nothing. Say in what stays why the wait is meant.
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +34,9 @@ def run(args: argparse.Namespace) -> int:
 
     rules = load_catalog(args.rules)
     rule = rules.find(args.rule)
+    if rule is None and args.rule.strip().lower() in (SUPPRESSION.id.lower(), SUPPRESSION.name):
+        print(f"{headline(SUPPRESSION)}\n\n# {SUPPRESSION.title}\n\n{ABOUT_SUPPRESSIONS}", end="")
+        return EXIT_CLEAN
     if rule is None:
         near = rules.nearest(args.rule)
         hint = f"did you mean {near}?" if near else "`syncwatch rules` lists them"

@@ -26,6 +26,33 @@ def test_explain_names_the_nearest_rule(capsys):
     assert capsys.readouterr().err == "syncwatch: there is no rule 'scalar-reed'; did you mean scalar-read?\n"
 
 
+def test_explain_knows_the_rule_about_suppressions(capsys):
+    assert main(["explain", "SW000"]) == 0
+    assert "keeps a finding silent" in capsys.readouterr().out
+
+
+HOUSE_RULE = """\
+```toml
+id = "TEAM001"
+name = "house-rule"
+kinds = ["scalar-read"]
+since = "1.0.0"
+message = "{subject} is read"
+remedy = "do not"
+```
+# A rule of the house
+"""
+
+
+def test_rules_of_the_configuration_are_explained_too(capsys, tmp_path, monkeypatch):
+    (tmp_path / "lint").mkdir()
+    (tmp_path / "lint" / "TEAM001-house-rule.md").write_text(HOUSE_RULE)
+    (tmp_path / "pyproject.toml").write_text('[tool.syncwatch]\nrules = ["lint"]\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", "house-rule"]) == 0
+    assert "# A rule of the house" in capsys.readouterr().out
+
+
 def test_explain_json_holds_head_sections_and_programs(capsys):
     assert main(["explain", "SW101", "--output-format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
