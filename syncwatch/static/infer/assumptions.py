@@ -1,0 +1,216 @@
+"""What is taken for granted about values that nobody was seen making: parameters of functions without callers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from syncwatch.static import ir
+from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.types import class_library_types, type_name
+from syncwatch.static.library.protocol import ASSUMPTIONS, is_class
+from syncwatch.static.values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    Func,
+    Host,
+    Lib,
+    Obj,
+    Tensor,
+    Tuple,
+    Value,
+    join,
+    join_all,
+    union,
+)
+
+_TENSOR_TYPES = frozenset(
+    {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.cuda.FloatTensor",
+     "torch.IntTensor", "torch.HalfTensor", "torch.cuda.LongTensor", "torch.nn.Parameter"}
+)  # fmt: skip
+_PLAIN = {"int": INT, "float": FLOAT, "bool": BOOL, "str": STR, "bytes": Host("bytes"), "NoneType": NONE}
+_SEQUENCES = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "MutableSequence", "Generator"})
+_MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
+_ANY = frozenset({"Any", "Callable", "object", "TypeVar", "Self", "Hashable"})
+# Parameters of `forward` that are not tensors.
+_NUMBERS = re.compile(
+    r"^([HWDhwdTBCNL]|n|k|idx|index|i|step|epoch|t_enc|steps?|layer|layer_idx|level|depth|num_\w+|n_\w+|\w+_(size|dim|dims|num|"
+    r"len|idx|index|name|type|mode|fn|func|id|path|kwargs|args|config|cfg|shape|hw|step|ratio|rate|scale|eps|prob)|size|shape|"
+    r"height|width|dim|seq_len|length|scale|eps|mode|name|path|args|kwargs|config|cfg|meta|metas|img_metas|"
+    r"tokenizer|model|net|module|opt|optimizer|loader|device|dtype|verbose|debug|training|train|cache|"
+    r"past_key_values?|return_\w+|output_\w+|use_\w+|is_\w+|with_\w+|profile|visualize|embed|augment|key|"
+    r"text|texts|prompt|prompts|names?|phase|stage|func|fn|callback|hook|"
+    r"batch|data|sample|samples|inputs?_dict|targets|target_list|features_list|outputs|info|rank|lr)$"
+)
+
+
+def of_parameter(m: Interpreter, func: Func, cls: Class | None, param: ir.Param, receiver: Value) -> Value:
+    """The assumed value of one parameter of a function that is entered without a caller."""
+    if cls is not None and type(receiver) is Obj:
+        for t in class_library_types(cls):
+            hook = ASSUMPTIONS.get(f"{t}.{func.name}")
+            if hook is not None:
+                value = hook(m, receiver, param.name)
+                if value is not UNKNOWN:
+                    return value
+    default = (func.defaults or {}).get(param.name)
+    value = UNKNOWN
+    if param.annotation is not None:
+        value = of_annotation(m, param.annotation, param.name)
+    if value is UNKNOWN:
+        value = _of_name(m, func, cls, param, default)
+    if default is None or default is UNKNOWN or value is UNKNOWN and default == NONE:
+        return value
+    return join(value, default) if value is not UNKNOWN else _of_default(default)
+
+
+def _of_default(default: Value) -> Value:
+    """A parameter that is often left at its default: of its type, and of any content."""
+    if type(default) is Const and default.kind in ("bool", "int", "float"):
+        return Host(default.kind)
+    if type(default) is Const and default.kind == "str":
+        return join(default, STR)
+    return default
+
+
+def _of_name(m: Interpreter, func: Func, cls: Class | None, param: ir.Param, default: Value) -> Value:
+    name = param.name
+    from syncwatch.static.infer.attributes import is_device_name
+
+    if is_device_name(m, name):
+        return m.accelerator()
+    if name in ("rank", "local_rank", "global_rank"):
+        return Host("int", "rank")
+    if default is not None and default != NONE:
+        return UNKNOWN
+    if cls is not None and _is_forward(func, cls) and not _NUMBERS.match(name):
+        tensor = assumed_tensor(m)
+        return tensor if default is None else union([tensor, NONE])
+    return UNKNOWN
+
+
+def _is_forward(func: Func, cls: Class) -> bool:
+    return func.name == "forward" and "torch.nn.Module" in class_library_types(cls)
+
+
+def assumed_tensor(m: Interpreter) -> Tensor:
+    """A tensor argument of code that is meant to run on the accelerator."""
+    return Tensor("cuda", sure=False, marks=frozenset({"module-input"}))
+
+
+def of_annotation(m: Interpreter, node: Any, name: str, depth: int = 0) -> Value:
+    """The value of a given annotation, Unknown where it says nothing."""
+    if depth > 4 or node is None:
+        return UNKNOWN
+    kind = type(node)
+    if kind is ir.Const:
+        if node.kind == "none":
+            return NONE
+        return _of_text(m, node.value) if node.kind == "str" and isinstance(node.value, str) else UNKNOWN
+    if kind is ir.Binary and node.op == "|":
+        parts = [of_annotation(m, node.left, name, depth + 1), of_annotation(m, node.right, name, depth + 1)]
+        return UNKNOWN if UNKNOWN in parts and depth else join_all(parts)
+    if kind is ir.Sub:
+        return _generic(m, node, name, depth)
+    if kind not in (ir.Name, ir.Attr):
+        return UNKNOWN
+    return of_type(m, _lookup(m, node), name)
+
+
+def _lookup(m: Interpreter, node: Any) -> Value:
+    """The class that an annotation names; no effects."""
+    m.muted += 1
+    try:
+        return m.eval(node)
+    finally:
+        m.muted -= 1
+
+
+def of_type(m: Interpreter, type_: Value, name: str) -> Value:
+    """An assumed instance of a class."""
+    if type(type_) is Class:
+        known = m.assumed.get(id(type_))
+        return UNKNOWN if known is None else known
+    if type(type_) is not Lib:
+        return UNKNOWN
+    short = type_name(type_.name)
+    if short in _TENSOR_TYPES:
+        return assumed_tensor(m)
+    if short in _PLAIN:
+        return _PLAIN[short]
+    if short == "torch.device":
+        return m.accelerator()
+    if short in ("numpy.ndarray", "numpy.array") or short.startswith(("pandas.", "PIL.")):
+        return Array(short)
+    if short in ("list", "dict", "tuple", "set") or short.rpartition(".")[2] in _ANY:
+        return UNKNOWN
+    if is_class(short) and "." in short and not short.startswith("typing."):
+        return Obj(short, assumed=True)
+    return UNKNOWN
+
+
+def _of_text(m: Interpreter, text: str) -> Value:
+    text = text.strip()
+    optional = False
+    if text.startswith("Optional[") and text.endswith("]"):
+        text, optional = text[9:-1], True
+    if text.endswith("| None"):
+        text, optional = text[:-6].strip(), True
+    value: Value = UNKNOWN
+    if text in ("torch.Tensor", "Tensor"):
+        value = assumed_tensor(m)
+    elif text in _PLAIN:
+        value = _PLAIN[text]
+    elif re.fullmatch(r"[A-Za-z_]\w*", text):
+        value = of_type(m, m.load(text), "")
+    return union([value, NONE]) if optional and value is not UNKNOWN else value
+
+
+def _generic(m: Interpreter, node: ir.Sub, name: str, depth: int) -> Value:
+    base = node.value.attr if type(node.value) is ir.Attr else getattr(node.value, "id", "")
+    index = node.index
+    parts = index.items if type(index) is ir.Seq and index.kind == "tuple" else (index,)
+
+    def part(i: int) -> Value:
+        return of_annotation(m, parts[i], name, depth + 1) if i < len(parts) else UNKNOWN
+
+    if base == "Optional":
+        inner = part(0)
+        return UNKNOWN if inner is UNKNOWN else join(inner, NONE)
+    if base == "Union":
+        found = [part(i) for i in range(len(parts))]
+        return join_all(found)
+    if base in ("Annotated", "Final", "Required", "NotRequired", "ClassVar"):
+        return part(0)
+    if base in _SEQUENCES:
+        inner = part(0)
+        if inner is UNKNOWN:
+            return UNKNOWN
+        return new_list(m, inner)
+    if base in _MAPPINGS:
+        obj = Obj("dict")
+        obj.slots["<rest>"] = part(1)
+        return obj
+    if base in ("Tuple", "tuple"):
+        if len(parts) == 2 and type(parts[1]) is ir.Const and parts[1].kind == "...":
+            return Tuple(None, part(0))
+        return Tuple(tuple(part(i) for i in range(len(parts))))
+    if base in ("Float", "Int", "Bool", "Shaped", "Num", "Integer", "TensorType"):  # jaxtyping and its like
+        return of_annotation(m, parts[0], name, depth + 1)
+    return UNKNOWN
+
+
+def new_list(m: Interpreter, elem: Value) -> Obj:
+    """A list of an unknown number of elements that belongs to no place in the code."""
+    from syncwatch.static.values import ITEMS, Items
+
+    obj = Obj("list")
+    obj.slots[ITEMS] = Items(None, elem)
+    return obj

@@ -1,0 +1,294 @@
+"""Roots: executes a file as a program, then enters what the program did not reach."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from syncwatch.model import Event
+from syncwatch.static import ir, library
+from syncwatch.static.infer import assumptions, functions, heat, instances
+from syncwatch.static.infer.machine import Interpreter, OutOfSteps
+from syncwatch.static.infer.state import Frame
+from syncwatch.static.infer.types import class_attr, class_library_types
+from syncwatch.static.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Func,
+    Module,
+    Obj,
+    Tuple,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from syncwatch.static.project import Project
+
+_MAIN_STEPS = 250_000
+_ENTRY_STEPS = 20_000
+_TESTS = re.compile(r"(^|/)(tests?|testing|test_[^/]*|[^/]*_test|conftest)(\.py)?(/|$)")
+
+
+@dataclass
+class Result:
+    """What inference with one file as root found. `dependencies`: the files of the project that it read."""
+
+    events: list[Event] = field(default_factory=list)
+    dependencies: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    steps: int = 0
+
+
+def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
+    """Infers the events of a program that starts with the file `path`.
+
+    Raises nothing for what it does not understand; strict makes faults of the interpreter itself raise.
+    """
+    library.load()
+    form = project.module(path)
+    if form is None:
+        return Result()
+    finder = _Finder(project)
+    m = Interpreter(finder.find, strict=strict)
+    finder.machine = m
+    options = project.options
+    m.hot_names = frozenset(options.hot)
+    m.device_names = frozenset(options.device_names)
+    main = Module(project.name_of(path), path, form, path.endswith("__init__.py"))
+    main.state = "running"
+    main.slots["__name__"] = Const("str", "__main__")
+    main.slots["__file__"] = Const("str", path)
+    m.frame = Frame(main, None, "", 0)
+    m.frame.setup = bool(_TESTS.search(path))
+    m.limit = m.steps + _MAIN_STEPS
+    _guarded_run(m, lambda: m.exec_block(form.body))
+    if not m.frame.setup:
+        _enter_rest(m, main)
+    m.journal.undo(0)
+    finder.seen.add(path)
+    return Result(list(m.recorder.events.values()), finder.seen, m.faults, m.steps)
+
+
+class _Finder:
+    """Resolves imports to modules that all roots share."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.machine: Interpreter | None = None
+        self.seen: set[str] = set()
+        self.modules: dict[str, Module] = project.shared.setdefault("modules", {})
+        # which files a module read when it was first imported
+        self.needs: dict[str, set[str]] = project.shared.setdefault("needs", {})
+
+    def find(self, name: str) -> Module | None:
+        importer = self.machine.frame.module.path if self.machine is not None else ""
+        path = self.project.find(name, importer)
+        if path is None:
+            return None
+        module = self.modules.get(path)
+        if module is None:
+            form = self.project.module(path)
+            module = Module(self.project.name_of(path), path, form, path.endswith("__init__.py"))
+            if form is None:
+                module.state = "done"
+            self.modules[path] = module
+        self.needs.setdefault(importer, set()).add(path)
+        self._note(path)
+        return module
+
+    def _note(self, path: str) -> None:
+        stack = [path]
+        while stack:
+            p = stack.pop()
+            if p not in self.seen:
+                self.seen.add(p)
+                stack.extend(self.needs.get(p, ()))
+
+
+def _guarded_run(m: Interpreter, run: Any) -> None:
+    """Runs a root; running out of steps or of stack ends it, and what was found stands."""
+    frame = m.frame
+    try:
+        run()
+    except (OutOfSteps, RecursionError):
+        m.frame = frame
+        m.stack.clear()
+        m.unsure = 0
+        frame.loops.clear()
+    except Exception as fault:
+        if m.strict:
+            raise
+        m.frame = frame
+        m.stack.clear()
+        m.unsure = 0
+        m.faults.append(f"{frame.module.path}: {type(fault).__name__}: {fault}")
+
+
+def _enter_rest(m: Interpreter, main: Module) -> None:
+    """Enters every function and method of the file that was not executed yet, the hot ones first."""
+    work = list(_functions(main))
+    work.sort(key=lambda fc: not heat.is_hot_name(m, fc[0].name))
+    for func, cls in work:
+        if id(func.node) not in m.reached and "overload" not in func.decorated:
+            _enter(m, main, func, cls)
+
+
+def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:
+    for value in list(main.slots.values()):
+        func = _plain(value)
+        if func is not None:
+            if func.module is main:
+                yield func, None
+        elif type(value) is Class and value.module is main:
+            yield from _methods(value)
+
+
+def _methods(cls: Class, depth: int = 0) -> Iterator[tuple[Func, Class | None]]:
+    for value in list(cls.slots.values()):
+        func = _plain(value)
+        if func is None and type(value) is Obj and value.type == "property":
+            func = _plain(value.slots.get("fget"))
+        if func is not None:
+            if func.module is cls.module:
+                yield func, cls
+        elif type(value) is Class and depth < 2 and value.module is cls.module:
+            yield from _methods(value, depth + 1)
+
+
+def _plain(value: Value) -> Func | None:
+    """The function behind a value; through a decorator's wrapper, the wrapped one is entered by the wrapper."""
+    if type(value) is Bound:
+        value = value.func
+    return value if type(value) is Func else None
+
+
+def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
+    """Executes a function with assumed arguments."""
+    frame = Frame(main, None, "", m.journal.mark())
+    frame.heat = "setup"
+    m.frame = frame
+    m.calls.clear()
+    m.limit = m.steps + _ENTRY_STEPS
+    base = m.journal.mark()
+
+    def run() -> None:
+        receiver: Value = None
+        args: list[Value] = []
+        params = list(func.node.params)
+        if cls is not None and "staticmethod" not in func.decorated and params:
+            receiver = cls if "classmethod" in func.decorated else assumed_instance(m, cls)
+            args.append(receiver)
+            params = params[1:]
+        for p in params:
+            _prepare(m, p.annotation)
+        m.limit = m.steps + _ENTRY_STEPS
+        m.frame.pos = func.node.pos
+        kwargs: dict[str, Value] = {}
+        for p in params:
+            if p.kind == "*":
+                args.append(_Rest(p))
+            elif p.kind == "**":
+                continue
+            else:
+                kwargs[p.name] = assumptions.of_parameter(m, func, cls, p, receiver)
+        frame.heat = _entry_heat(m, func, cls, kwargs)
+        frame.setup = frame.heat == "setup" and heat.is_setup_name(func.name)
+        positional = [a for a in args if type(a) is not _Rest]
+        functions.call_function(m, func, tuple(positional), kwargs, star=False, receiver=receiver)
+
+    _guarded_run(m, run)
+    m.journal.undo(base)
+    m.assumed.clear()
+
+
+class _Rest:
+    """`*args` of an entered function: nothing is known of it."""
+
+    def __init__(self, param: ir.Param) -> None:
+        self.param = param
+
+
+def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str, Value]) -> str:
+    name = func.name
+    if heat.is_hot_name(m, name):
+        return "step"
+    if heat.is_setup_name(name):
+        return "setup"
+    if cls is not None and "torch.nn.Module" in class_library_types(cls):
+        return "step"
+    if any(_tensor_inside(v) for v in kwargs.values()):
+        return "step"
+    return "setup"
+
+
+def _tensor_inside(v: Value) -> bool:
+    from syncwatch.static.infer.events import cuda_inside
+
+    return type(v).__name__ != "Device" and cuda_inside(v)
+
+
+def _prepare(m: Interpreter, annotation: Any) -> None:
+    """Makes assumed instances of the project's classes that an annotation names."""
+    stack = [annotation]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is ir.Sub:
+            stack += [node.index] if type(node.index) is not ir.Seq else list(node.index.items)
+        elif kind is ir.Binary:
+            stack += [node.left, node.right]
+        elif kind in (ir.Name, ir.Attr):
+            value = assumptions._lookup(m, node)
+            if type(value) is Class:
+                assumed_instance(m, value)
+
+
+def assumed_instance(m: Interpreter, cls: Class) -> Obj:
+    """An instance of a class of the project made with assumed arguments; a module is on the accelerator."""
+    known = m.assumed.get(id(cls))
+    if known is not None:
+        return known
+    obj = Obj(cls, assumed=True)
+    m.assumed[id(cls)] = obj
+    if "enum" in cls.traits or "protocol" in cls.traits:
+        return obj
+    limit, m.limit = m.limit, m.steps + _ENTRY_STEPS
+    outer = m.frame
+    m.frame = Frame(outer.module, None, "", m.journal.mark())
+    m.frame.setup = True
+    m.frame.pos = cls.node.pos if cls.node is not None else (0, 0, 0, 0)
+    m.muted += 1
+    depth = list(m.stack)
+    try:
+        init = class_attr(cls, "__init__")
+        kwargs: dict[str, Value] = {}
+        if type(init) is Func:
+            for p in init.node.params[1:]:
+                if p.kind not in ("*", "**"):
+                    kwargs[p.name] = assumptions.of_parameter(m, init, cls, p, obj)
+        elif "dataclass" in cls.traits or "namedtuple" in cls.traits:
+            for name, annotation in instances.fields_of(cls).items():
+                kwargs[name] = assumptions.of_annotation(m, annotation, name)
+        instances.initialise(m, obj, cls, (), kwargs, star=False)
+        if "torch.nn.Module" in class_library_types(cls):
+            m.method(obj, "to", (m.accelerator(),))
+    except (OutOfSteps, RecursionError):
+        pass
+    except Exception as fault:
+        if m.strict:
+            raise
+        m.faults.append(f"{cls.qualname}: {type(fault).__name__}: {fault}")
+    finally:
+        m.stack = depth
+        m.muted -= 1
+        m.frame = outer
+        m.limit = limit
+    return obj
+
+
+__all__ = ["NONE", "UNKNOWN", "Result", "Tuple", "infer_root"]

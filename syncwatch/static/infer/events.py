@@ -1,0 +1,395 @@
+"""From abstract values to the facts: describes calls, asks, and collects the events that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from syncwatch import facts
+from syncwatch.facts.describe import UNKNOWN as NO_ARG
+from syncwatch.facts.describe import Arg, Call
+from syncwatch.model import Certainty, Event, Heat, Kind, Site
+from syncwatch.static.infer.text import source_text
+from syncwatch.static.ir import Pos
+from syncwatch.static.library.protocol import lineage
+from syncwatch.static.values import (
+    ITEMS,
+    REST,
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    Device,
+    Dtype,
+    Host,
+    Items,
+    Iter,
+    Obj,
+    Range,
+    Tensor,
+    Tuple,
+    Union,
+    Value,
+    element,
+)
+
+if TYPE_CHECKING:
+    from syncwatch.static.infer.machine import Interpreter
+
+_NUMBERS = frozenset({"int", "float", "complex", "number"})
+_MAX_COMBINATIONS = 12
+_DEPTH = 3
+_ATTRS = ("training", "fused", "capturable", "foreach", "differentiable", "sparse", "validate_args", "_validate_args")
+_HEAT_ORDER = {"setup": 0, "guarded": 1, "epoch": 2, "step": 3}
+_CERTAINTY_ORDER = {Certainty.POSSIBLE: 0, Certainty.LIKELY: 1, Certainty.CERTAIN: 2}
+
+
+def describe(v: Value, depth: int = 0, *, index: bool = False) -> Arg:
+    """What the facts may know of a value. index: the value is an index, whose tuples are lists of indices."""
+    kind = type(v)
+    if kind is Tensor:
+        return _tensor(v)
+    if kind is Const:
+        return _const(v)
+    if kind is Host:
+        if v.kind in _NUMBERS:
+            return _NUMBER
+        return _SORTS.get(v.kind, _OBJECT if "." in v.kind else NO_ARG)
+    if kind is Tuple:
+        if v.type == "slice":
+            return Arg("slice", items=tuple(describe(_first(i), depth + 1) for i in v.items or ()))
+        return _sequence(v.items, v.elem, depth, "tuple" if index else "sequence")
+    if kind is Device:
+        return Arg("device", device=v.type)
+    if kind is Dtype:
+        return Arg("dtype", dtype=v.sort, value=v.name)
+    if kind is Array:
+        if v.shape == ():
+            return _NUMBER
+        return Arg("ndarray", dtype=v.dtype, dim=None if v.shape is None else len(v.shape), device="cpu")
+    if kind is Obj:
+        return _object(v, depth)
+    if kind is Range:
+        return Arg("sequence", items=(_NUMBER,))
+    if kind is Iter:
+        return _sequence(v.items, v.elem, depth, "sequence")
+    return NO_ARG
+
+
+_NUMBER = Arg("number")
+_OBJECT = Arg("object")
+_SORTS = {
+    "bool": Arg("bool"),
+    "str": Arg("str"),
+    "bytes": Arg("str"),
+    "NoneType": Arg("none"),
+    "slice": Arg("slice"),
+}
+_CONSTS: dict[Const, Arg] = {}
+
+
+def _const(v: Const) -> Arg:
+    known = _CONSTS.get(v)
+    if known is None:
+        if v.kind in _NUMBERS:
+            known = Arg("number", value=v.value)
+        elif v.kind == "NoneType":
+            known = Arg("none", value=None)
+        elif v.kind == "ellipsis":
+            known = Arg("ellipsis")
+        else:
+            known = Arg(v.kind if v.kind in ("bool", "str") else "str", value=v.value)
+        if len(_CONSTS) < 4096:
+            _CONSTS[v] = known
+    return known
+
+
+def _tensor(v: Tensor) -> Arg:
+    attrs: dict[str, Arg] = {mark: _TRUE for mark in v.marks} if v.marks else {}
+    return Arg(
+        "tensor",
+        device=v.device,
+        dim=v.dim,
+        dtype=v.dtype,
+        nbytes=v.nbytes,
+        pinned=v.pinned,
+        dense=v.dense,
+        requires_grad=v.requires_grad,
+        attrs=attrs,
+    )
+
+
+_TRUE = Arg("bool", value=True)
+
+
+def _sequence(items: tuple[Value, ...] | None, elem: Value, depth: int, sort: str) -> Arg:
+    if depth >= _DEPTH:
+        return Arg(sort)
+    if items is not None:
+        return Arg(sort, items=tuple(describe(_first(i), depth + 1) for i in items[:64]))
+    if elem is UNKNOWN:
+        return Arg(sort)
+    return Arg(sort, items=(describe(_first(elem), depth + 1),))
+
+
+def _first(v: Value) -> Value:
+    """The member of a union that matters most to the facts."""
+    if type(v) is not Union:
+        return v
+    for m in v.members:
+        if type(m) is Tensor and m.device == "cuda":
+            return m
+    for m in v.members:
+        if m is not UNKNOWN:
+            return m
+    return UNKNOWN
+
+
+def _object(v: Obj, depth: int) -> Arg:
+    kind = v.type
+    if kind in ("list", "set", "frozenset", "deque", "collections.deque"):
+        held = v.slots.get(ITEMS)
+        if type(held) is Items:
+            return _sequence(held.items, held.elem, depth, "sequence")
+        return Arg("sequence")
+    types = _types(v)
+    if "dict" in types:
+        values = [x for k, x in v.slots.items() if type(k) is tuple or k == REST]
+        return Arg(
+            "mapping", items=tuple(describe(_first(x), depth + 1) for x in values[:32]) if depth < _DEPTH else None
+        )
+    if "torch.Generator" in types:
+        return Arg("generator")
+    attrs: dict[str, Arg] = {}
+    if depth < _DEPTH:
+        for name, value in v.slots.items():
+            if type(name) is str and type(value) in (Const, Tensor, Host) and name[:1] != "<":
+                attrs[name] = describe(value, depth + 1)
+    if "torch.nn.Module" in types:
+        tensors = module_tensors(v)
+        devices = {t.device for t in tensors}
+        attrs["tensors"] = Arg("number", value=len(tensors)) if tensors else Arg("number")
+        device = devices.pop() if len(devices) == 1 else None
+        return Arg("module", device=device, attrs=attrs)
+    return Arg("object", attrs=attrs)
+
+
+def module_tensors(v: Obj, seen: set[int] | None = None) -> list[Tensor]:
+    """The parameters and buffers of a module and its submodules."""
+    seen = set() if seen is None else seen
+    if id(v) in seen:
+        return []
+    seen.add(id(v))
+    found: list[Tensor] = []
+    stack: list[Value] = list(v.slots.values())
+    while stack:
+        x = stack.pop()
+        if type(x) is Tensor:
+            found.append(x)
+        elif type(x) is Union:
+            stack.extend(x.members)
+        elif type(x) is Items:
+            stack.extend(x.items if x.items is not None else (x.elem,))
+        elif type(x) is Obj and "torch.nn.Module" in _types(x):
+            found.extend(module_tensors(x, seen))
+    return found
+
+
+def _types(v: Obj) -> tuple[str, ...]:
+    """The library types that an object has, its own or those that its class derives from."""
+    kind = v.type
+    if isinstance(kind, str):
+        return lineage(kind)
+    if isinstance(kind, Class):
+        found: list[str] = []
+        for c in kind.mro:
+            if not isinstance(c, Class):
+                found.extend(lineage(c.name))
+        return tuple(found)
+    return ()
+
+
+class Recorder:
+    """The events found so far, one for each site and operation: the surest and the hottest reading counts."""
+
+    def __init__(self) -> None:
+        self.events: dict[tuple[Any, ...], Event] = {}
+
+    def add(self, event: Event) -> None:
+        site = event.site
+        key = (site.path, site.line, site.column, site.end_line, site.end_column, event.op, event.kind, event.via)
+        old = self.events.get(key)
+        if old is None:
+            self.events[key] = event
+            return
+        heat = max(old.heat, event.heat, key=lambda h: _HEAT_ORDER[h.value])
+        certainty = max(old.certainty, event.certainty, key=lambda c: _CERTAINTY_ORDER[c])
+        if heat is not old.heat or certainty is not old.certainty:
+            source = event if event.certainty is certainty and old.certainty is not certainty else old
+            self.events[key] = _replace(source, heat=heat, certainty=certainty)
+
+
+def _replace(event: Event, *, heat: Heat, certainty: Certainty) -> Event:
+    return Event(
+        kind=event.kind,
+        op=event.op,
+        site=event.site,
+        explicit=event.explicit,
+        via=event.via,
+        subject=event.subject,
+        detail=event.detail,
+        certainty=certainty,
+        heat=heat,
+    )
+
+
+def ask(
+    m: Interpreter,
+    ops: Sequence[str],
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+    *,
+    via: str,
+    node: Any = None,
+    has_star: bool = False,
+    pos: Pos | None = None,
+) -> bool:
+    """Asks the facts about a call under the first of `ops` that they know; records an event where it waits.
+
+    Returns whether it waits on every reading of the arguments.
+    """
+    op = known(ops)
+    if op is None:
+        return False
+    slots: list[tuple[Value, ...]] = [_alternatives(a) for a in (*args, *kwargs.values())]
+    total = 1
+    for s in slots:
+        total *= len(s)
+    if total > _MAX_COMBINATIONS:
+        slots = [(_first(Union(s)),) if len(s) > 1 else s for s in slots]
+        total = 1
+    names = list(kwargs)
+    indexing = op.endswith(("__getitem__", "__setitem__", "__delitem__"))
+    best: Any = None
+    hits = 0
+    sure = True
+    for combination in product(*slots):
+        described = tuple(describe(v, index=indexing and i == 1) for i, v in enumerate(combination))
+        call = Call(described[: len(args)], dict(zip(names, described[len(args) :], strict=True)), has_star)
+        prediction = facts.predict(op, call)
+        if prediction is None or prediction.kind is None:
+            continue
+        if prediction.blocks is True or (prediction.blocks is False and not prediction.kind.blocks):
+            hits += 1
+            sure = sure and all_sure(combination)
+            if best is None or best.blocks is None:
+                best = prediction
+        elif prediction.blocks is None and best is None:
+            best = prediction
+    if best is None:
+        return False
+    if hits == 0:
+        certainty = Certainty.POSSIBLE
+        if not any(cuda_inside(a) for a in (*args, *kwargs.values())):
+            return False
+    elif hits == total and sure and total == 1 and not m.unsure:
+        certainty = Certainty.CERTAIN
+    else:
+        certainty = Certainty.LIKELY
+    record(m, best.kind, op, certainty, best.explicit, via, best.why, node, pos)
+    return hits == total
+
+
+_KNOWN: dict[str, bool] = {}
+
+
+def known(ops: Sequence[str]) -> str | None:
+    """The first name that the facts have a row for."""
+    for op in ops:
+        verdict = _KNOWN.get(op)
+        if verdict is None:
+            verdict = _KNOWN[op] = facts.predict(op, Call()) is not None
+        if verdict:
+            return op
+    return None
+
+
+def record(
+    m: Interpreter,
+    kind: Kind,
+    op: str,
+    certainty: Certainty,
+    explicit: bool,
+    via: str,
+    detail: str,
+    node: Any = None,
+    pos: Pos | None = None,
+) -> None:
+    """Notes an event at the place that the interpreter stands at."""
+    frame = m.frame
+    line, column, end_line, end_column = pos or frame.pos
+    if not line or m.muted:
+        return
+    m.recorder.add(
+        Event(
+            kind=kind,
+            op=op,
+            site=Site(
+                path=frame.module.path,
+                line=line,
+                column=column + 1,
+                end_line=end_line,
+                end_column=end_column + 1,
+                function=frame.qualname,
+            ),
+            explicit=explicit,
+            via=via,
+            subject=source_text(node) if node is not None else "",
+            detail=detail,
+            certainty=certainty,
+            heat=Heat.GUARDED if frame.guarded else Heat(frame.heat),
+        )
+    )
+
+
+def _alternatives(v: Value) -> tuple[Value, ...]:
+    if type(v) is Union:
+        return tuple(x for x in v.members if x is not UNKNOWN) or (UNKNOWN,)
+    return (v,)
+
+
+def all_sure(values: Sequence[Value]) -> bool:
+    """Whether no device among the values is an assumption."""
+    for v in values:
+        if type(v) in (Tensor, Device):
+            if not v.sure:
+                return False
+        elif type(v) in (Tuple, Iter):
+            inner = element(v)
+            if type(inner) is Union:
+                if not all_sure(inner.members):
+                    return False
+            elif type(inner) is Tensor and not inner.sure:
+                return False
+        elif type(v) is Obj and v.assumed:
+            return False
+    return True
+
+
+def cuda_inside(v: Value, depth: int = 0) -> bool:
+    """Whether a CUDA tensor is among a value and its elements."""
+    kind = type(v)
+    if kind is Tensor:
+        return v.device == "cuda"
+    if depth > _DEPTH:
+        return False
+    if kind is Union:
+        return any(cuda_inside(x, depth) for x in v.members)
+    if kind is Tuple or kind is Iter or kind is Items:
+        return any(cuda_inside(x, depth + 1) for x in (v.items if v.items is not None else (v.elem,)))
+    if kind is Obj and isinstance(v.type, str) and (v.type in ("list", "set", "dict") or ITEMS in v.slots):
+        return any(cuda_inside(x, depth + 1) for x in v.slots.values())
+    if kind is Device:
+        return v.type == "cuda"
+    return False

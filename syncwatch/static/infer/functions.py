@@ -1,0 +1,233 @@
+"""Calls of the project's functions: binding of arguments, execution of the body, decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from syncwatch.static import ir
+from syncwatch.static.infer import heat
+from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.state import Frame, Scope
+from syncwatch.static.values import (
+    ITEMS,
+    NONE,
+    REST,
+    UNKNOWN,
+    Bound,
+    Class,
+    Func,
+    Items,
+    Iter,
+    Lib,
+    Obj,
+    Tensor,
+    Tuple,
+    Value,
+    join,
+    join_all,
+)
+
+_DEPTH = 40
+_SAME = 3  # activations of one function on the stack
+_CALLS = 48  # executions of one function under one root
+
+
+def call_function(
+    m: Interpreter,
+    func: Func,
+    args: tuple[Value, ...],
+    kwargs: Mapping[str, Value],
+    star: bool = False,
+    receiver: Value = None,
+) -> Value:
+    """Executes a function of the project (or a lambda) with abstract arguments."""
+    node = func.node
+    if receiver is None and args and func.owner is not None:
+        receiver = args[0]
+    key = id(node)
+    count = m.calls.get(key, 0)
+    if len(m.stack) > _DEPTH or m.stack.count(key) >= _SAME or count >= _CALLS:
+        return m.results.get(key, UNKNOWN)
+    m.calls[key] = count + 1
+    m.reached.add(key)
+    variables = bind(m, func, args, kwargs, star)
+    caller = m.frame
+    scope = Scope(func.env)
+    scope.slots = variables
+    frame = Frame(func.module, scope, func.qualname, m.journal.mark())
+    frame.func = func
+    frame.receiver = receiver
+    frame.heat, frame.guarded, frame.setup = heat.inherited(m, caller, func)
+    activation = (caller.pos, caller.turn, key)
+    allocs = caller.allocs.get(activation)
+    if allocs is None:
+        allocs = caller.allocs[activation] = {}
+    frame.allocs = allocs
+    m.frame = frame
+    m.stack.append(key)
+    try:
+        if type(node) is ir.Lambda:
+            value = m.eval(node.body)
+        else:
+            falls = m.exec_block(node.body)
+            value = finish(m, frame, falls)
+            if node.is_generator:
+                value = _generator(frame, value)
+    finally:
+        m.frame = caller
+        m.stack.pop()
+    if value is None:
+        return UNKNOWN  # it never returns
+    old = m.results.get(key)
+    m.results[key] = value if old is None else join(old, value)
+    return value
+
+
+def finish(m: Interpreter, frame: Frame, falls: bool) -> Value:
+    """Joins the states of all ways out of a function; its value, None where there is no way out."""
+    if frame.returns:
+        states = frame.returns
+        if falls:
+            states = [*states, m.journal.delta(frame.mark)]
+        if len(states) > 1 or not falls:
+            own = id(frame.scope.slots) if frame.scope is not None else 0
+            m.journal.undo(frame.mark)
+            m.journal.merge([{k: e for k, e in s.items() if k[0] != own} for s in states])
+    return frame.value(falls)
+
+
+def _generator(frame: Frame, result: Value) -> Value:
+    yields = tuple(frame.yields)
+    if frame.yields_known and len(yields) <= 8:
+        return Iter(yields, UNKNOWN, "generator", NONE if result is None else result)
+    return Iter(None, join_all(yields), "generator", NONE if result is None else result)
+
+
+def bind(
+    m: Interpreter, func: Func, args: tuple[Value, ...], kwargs: Mapping[str, Value], star: bool
+) -> dict[Any, Value]:
+    """The variables that a call starts with."""
+    from syncwatch.static.infer.calls import _Spread
+
+    variables: dict[Any, Value] = {}
+    rest = list(args)
+    given = dict(kwargs)
+    defaults = func.defaults or {}
+    spread: Value = None
+    for i, a in enumerate(rest):
+        if type(a) is _Spread:
+            spread = a.elem if spread is None else join(spread, a.elem)
+            rest = rest[:i]
+            break
+    position = 0
+    for param in func.node.params:
+        name, kind = param.name, param.kind
+        if kind == "*":
+            items: tuple[Value, ...] | None = tuple(rest[position:])
+            elem: Value = UNKNOWN
+            if spread is not None:
+                elem = join_all([*rest[position:], spread])
+                items = None
+            variables[name] = Tuple(items, elem)
+            position = len(rest)
+        elif kind == "**":
+            packed = m.dict({k: v for k, v in given.items()}, UNKNOWN if star else None)
+            variables[name] = packed
+        elif kind != "keyword" and position < len(rest):
+            variables[name] = rest[position]
+            position += 1
+        elif kind != "positional" and name in given:
+            variables[name] = given.pop(name)
+        elif spread is not None and kind != "keyword":
+            variables[name] = join(spread, defaults[name]) if name in defaults else spread
+        elif name in defaults:
+            variables[name] = join(defaults[name], UNKNOWN) if star else defaults[name]
+        else:
+            variables[name] = UNKNOWN
+    return variables
+
+
+# Decorators of libraries that change what a call gives are known by name; all others keep the function.
+_MARKS = {
+    "builtins.staticmethod": "staticmethod",
+    "builtins.classmethod": "classmethod",
+    "abc.abstractmethod": "abstract",
+    "contextlib.contextmanager": "contextmanager",
+    "contextlib.asynccontextmanager": "contextmanager",
+    "typing.overload": "overload",
+}
+_PROPERTIES = frozenset(
+    {
+        "builtins.property",
+        "functools.cached_property",
+        "abc.abstractproperty",
+        "torch.jit.unused_property",
+        "cached_property.cached_property",
+    }
+)
+
+
+def decorate(m: Interpreter, func: Func, decorators: tuple[Any, ...]) -> Value:
+    """Applies decorators, the last one first."""
+    value: Value = func
+    for node in reversed(decorators):
+        # @name.setter, @name.getter: the property gains a function
+        if type(node) is ir.Attr and node.attr in ("setter", "getter", "deleter"):
+            owner = m.eval(node.value)
+            if type(owner) is Obj and owner.type == "property":
+                if node.attr == "setter":
+                    m.setattr(owner, "fset", value)
+                value = owner
+                continue
+        decorator = m.eval(node)
+        m.frame.pos = node.pos
+        value = _apply(m, decorator, value)
+    return value
+
+
+def _apply(m: Interpreter, decorator: Value, value: Value) -> Value:
+    if type(decorator) is Lib:
+        name = decorator.name
+        if name in _PROPERTIES or name.endswith("cached_property"):
+            prop = Obj("property")
+            prop.slots["fget"] = value
+            return prop
+        mark = _MARKS.get(name)
+        if mark is not None and type(value) is Func:
+            return Func(
+                value.node,
+                value.module,
+                value.name,
+                value.qualname,
+                value.env,
+                value.owner,
+                value.defaults,
+                (*value.decorated, mark),
+            )
+        return value
+    if type(decorator) in (Func, Class) or (type(decorator) is Bound and type(decorator.func) is Func):
+        if type(decorator) is Func and type(value) is Func and decorator.node is value.node:
+            return value
+        if type(decorator) is Class:
+            if class_is_property(decorator):
+                prop = Obj("property")
+                prop.slots["fget"] = value
+                return prop
+        result = m.call(decorator, (value,))
+        if type(result) in (Func, Class, Obj, Bound) or (type(result).__name__ == "Partial"):
+            return result
+        return value
+    return value
+
+
+def class_is_property(cls: Class) -> bool:
+    """Whether a descriptor class of the project behaves like a property (it computes from the instance)."""
+    return any(type(b) is Lib and b.name in _PROPERTIES for b in cls.mro) or cls.name in (
+        "lazy_property",
+        "cached_property",
+        "lazyproperty",
+    )
+
+
+__all__ = ["ITEMS", "REST", "Items", "Tensor", "bind", "call_function", "decorate", "finish"]

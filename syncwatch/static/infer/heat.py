@@ -1,0 +1,243 @@
+"""How often code runs: loops over batches, epochs, guards; and how heat travels through calls."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from syncwatch.static import ir
+from syncwatch.static.values import Const, Func, Host, Iter, Obj, Tuple, Value
+
+if TYPE_CHECKING:
+    from syncwatch.static.infer.machine import Interpreter
+    from syncwatch.static.infer.state import Frame
+
+_EPOCH = re.compile(r"(^|_)(epochs?|ep|rounds?|fold|trial|stage|phase)($|_|\d)|epoch", re.I)
+_BATCHES = re.compile(r"loader|batch|dataset|data_iter|train_iter|minibatch|dl$|_dl\b|pbar|samples|frames|prompts", re.I)
+_STEPS = re.compile(r"(^|_)(steps?|iters?|iterations?|timesteps?|it|i_step|global_step|update|n_iter)($|_)", re.I)
+_SETUP = re.compile(
+    r"^_*(init|build|make|create|setup|set_up|load|register|configure|prepare_model|get_model|construct|"
+    r"from_pretrained|reset_parameters|add|convert|export|save|download|parse|from_config|__init|warmup|warm_up|"
+    r"initialize|init_weights|patch|fuse|switch|replace|freeze|unfreeze|copy_weights|load_state)(_|$)|^__init__$"
+    r"|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
+    re.I,
+)
+# Functions that a framework or a training loop calls at every step.
+_HOT = re.compile(
+    r"^(forward\w*|training_step|validation_step|test_step|predict_step|train_step|eval_step|compute_loss|"
+    r"optimizer_step|__call__|step|_step|_forward\w*|forward_\w+|backward|on_train_batch_(start|end)|"
+    r"process_batch|run_step|update_parameters|train_batch|training_loop|train_one_epoch|train_epoch|inner_step|"
+    r"on_before_zero_grad|on_after_backward|on_before_optimizer_step|collate_fn|denoise|sample_step|decode_step|"
+    r"preprocess_batch|criterion|loss|get_loss|calc_loss|update_metrics|postprocess|preprocess)$"
+)
+_GUARD = re.compile(
+    r"(^|[._])(rank|local_rank|global_rank|is_main_process|is_local_main_process|is_master|is_rank_0|is_rank_zero|"
+    r"is_global_zero|main_process|verbose|debug|should_log|log_step|log_interval|print_freq|isEnabledFor|sync_gradients_log|"
+    r"is_logging|do_log|do_print|is_first_step|logging_steps|log_every|profile|profiling|dry_run|"
+    r"should_save|should_evaluate|save_steps|eval_steps|log_freq|is_debug|_debug|_verbose|visualize|plot|plots|"
+    r"interactive|is_world_process_zero|is_local_process_zero|return_stats|log_stats|track_stats|show|first_batch|is_last|last_batch)"
+    r"($|[.(_])"
+)
+
+
+def inherited(m: Interpreter, caller: Frame, func: Func) -> tuple[str, bool, bool]:
+    """Heat, guard and set-up flag of a function's activation, from its caller."""
+    setup = caller.setup or (caller.heat in ("setup", "epoch") and _SETUP.match(func.name) is not None)
+    return caller.heat, caller.guarded, setup
+
+
+def is_hot_name(m: Interpreter, name: str) -> bool:
+    """Whether a function of this name runs at every step, whoever calls it."""
+    return _HOT.match(name) is not None or name in m.hot_names
+
+
+def is_setup_name(name: str) -> bool:
+    """Whether a function of this name prepares things rather than runs at every step."""
+    return _SETUP.match(name) is not None
+
+
+def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
+    """The heat of a loop's body."""
+    frame = m.frame
+    if frame.heat == "step" or frame.setup:
+        return frame.heat
+    if type(node) is ir.While:
+        return "epoch" if _holds_batch_loop(node.body) else "step"
+    names = _names(node.target) + _names(node.iter)
+    if _over_parts(node.iter) or _is_literal(seq):
+        return frame.heat
+    if any(_EPOCH.search(n) for n in names) and not _trains(node.body):
+        return "epoch"
+    if _holds_batch_loop(node.body):
+        return "epoch"
+    if any(_BATCHES.search(n) or _STEPS.search(n) for n in names):
+        return "step"
+    if type(seq) is Iter or type(seq) is Obj or _works(node.body):
+        return "step" if _works(node.body) else frame.heat
+    return frame.heat
+
+
+def _is_literal(seq: Value) -> bool:
+    return (type(seq) is Tuple and seq.items is not None) or (type(seq) is Const)
+
+
+def _over_parts(node: Any) -> bool:
+    """Whether a loop runs over the parts of a model, a state or a configuration, not over data."""
+    text = " ".join(_names(node))
+    return re.search(
+        r"\b(parameters|named_parameters|modules|named_modules|children|named_children|buffers|named_buffers|"
+        r"state_dict|param_groups|layers|blocks|keys|items|values|stages|heads|zip_longest)\b",
+        text,
+    ) is not None and not _BATCHES.search(text)
+
+
+def _names(node: Any, depth: int = 0) -> list[str]:
+    kind = type(node)
+    if depth > 5:
+        return []
+    if kind is ir.Name:
+        return [node.id]
+    if kind is ir.Attr:
+        return [*_names(node.value, depth + 1), node.attr]
+    if kind is ir.Call:
+        found = _names(node.func, depth + 1)
+        for a in node.args:
+            found += _names(a.value, depth + 1)
+        return found
+    if kind is ir.Seq:
+        return [n for i in node.items for n in _names(i, depth + 1)]
+    if kind is ir.Sub:
+        return _names(node.value, depth + 1)
+    if kind is ir.Binary:
+        return _names(node.left, depth + 1) + _names(node.right, depth + 1)
+    return []
+
+
+_BODY: dict[int, tuple[bool, bool, bool, Any]] = {}
+
+
+def _facts_of(block: ir.Block) -> tuple[bool, bool, bool, Any]:
+    """(trains, works, holds a batch loop) of a loop's body, by its text alone."""
+    known = _BODY.get(id(block))
+    if known is None or known[3] is not block:
+        finder = _Finder()
+        finder.block(block)
+        known = _BODY[id(block)] = (finder.trains, finder.works, finder.batches, block)
+    return known
+
+
+def _trains(block: ir.Block) -> bool:
+    return _facts_of(block)[0] and not _facts_of(block)[2]
+
+
+def _works(block: ir.Block) -> bool:
+    return _facts_of(block)[1]
+
+
+def _holds_batch_loop(block: ir.Block) -> bool:
+    return _facts_of(block)[2]
+
+
+class _Finder:
+    """Looks through statements for training calls, other calls, and loops over batches."""
+
+    def __init__(self) -> None:
+        self.trains = self.works = self.batches = False
+
+    def block(self, block: ir.Block) -> None:
+        for s in block:
+            self.statement(s)
+
+    def statement(self, s: Any) -> None:
+        kind = type(s)
+        if kind is ir.ForStmt:
+            text = " ".join(_names(s.target) + _names(s.iter))
+            if (_BATCHES.search(text) or _STEPS.search(text)) and not _over_parts(s.iter):
+                inner = _Finder()
+                inner.block(s.body)
+                if inner.trains or inner.works:
+                    self.batches = True
+            self.block(s.body)
+        elif kind in (ir.While, ir.If):
+            self.block(s.body)
+            self.block(s.orelse)
+        elif kind is ir.With:
+            self.block(s.body)
+        elif kind is ir.Try:
+            self.block(s.body)
+            self.block(s.final)
+        elif kind in (ir.ExprStmt, ir.Assign, ir.AugAssign, ir.AnnAssign, ir.Return):
+            if s.value is not None:
+                self.expression(s.value, 0)
+
+    def expression(self, e: Any, depth: int) -> None:
+        kind = type(e)
+        if depth > 6:
+            return
+        if kind is ir.Call:
+            self.works = True
+            if type(e.func) is ir.Attr:
+                if e.func.attr in ("backward", "zero_grad") or (
+                    e.func.attr == "step" and "optim" in " ".join(_names(e.func.value)).lower()
+                ):
+                    self.trains = True
+                self.expression(e.func.value, depth + 1)
+            for a in e.args:
+                self.expression(a.value, depth + 1)
+        elif kind is ir.Binary:
+            self.expression(e.left, depth + 1)
+            self.expression(e.right, depth + 1)
+        elif kind is ir.Seq:
+            for i in e.items:
+                self.expression(i, depth + 1)
+        elif kind is ir.Await:
+            self.expression(e.value, depth + 1)
+
+
+def is_batch_loop(node: ir.ForStmt) -> bool:
+    """Whether a loop runs over batches or steps and does their work: what follows it runs once for all of them."""
+    text = " ".join(_names(node.target) + _names(node.iter))
+    return _trains(node.body) or (_BATCHES.search(text) is not None and _works(node.body))
+
+
+def is_guard(test: Any, outcome: bool | None, m: Interpreter) -> bool:
+    """Whether a branch runs only now and then: every N steps, on one rank, when something is logged."""
+    if outcome is not None:
+        return False
+    return _guard_text(test, 0)
+
+
+def _guard_text(node: Any, depth: int) -> bool:
+    kind = type(node)
+    if depth > 6:
+        return False
+    if kind is ir.Compare:
+        if any(_modulo(x) for x in (node.left, *node.rights)):
+            return True
+        return any(_guard_text(x, depth + 1) for x in (node.left, *node.rights))
+    if kind is ir.Unary:
+        return _modulo(node.value) or _guard_text(node.value, depth + 1)
+    if kind is ir.Bool:
+        parts = [_guard_text(v, depth + 1) for v in node.values]
+        return any(parts) if node.op == "and" else all(parts)
+    if kind is ir.Name:
+        return _GUARD.search(node.id) is not None
+    if kind is ir.Attr:
+        return _GUARD.search("." + node.attr) is not None
+    if kind is ir.Call:
+        return _guard_text(node.func, depth + 1)
+    if kind is ir.Binary:
+        return _modulo(node)
+    return False
+
+
+def _modulo(node: Any) -> bool:
+    return type(node) is ir.Binary and node.op == "%" and type(node.left) is not ir.Const
+
+
+def raises(block: ir.Block) -> bool:
+    """Whether a branch ends the program's normal course: what it computes happens once at most."""
+    return bool(block) and type(block[-1]) is ir.Raise
+
+
+__all__ = ["Host", "inherited", "is_guard", "is_hot_name", "loop_heat", "raises"]
