@@ -43,13 +43,13 @@ class RuleTable:
         return self._known[key]
 
     def candidates(self, kind: Kind, op: str, via: str = "call") -> list[tuple[Rank, Rule]]:
-        """All rules that select such an event with their rank, the most specific first (the lower id among equals)."""
+        """All rules that select such an event with their rank, the most specific first."""
         found = []
         for selector in self._by_kind.get(kind, ()):
             rank = selector.rank(op, via)
             if rank is not None:
                 found.append((rank, selector.rule))
-        found.sort(key=lambda pair: pair[1].id)
+        found.sort(key=lambda pair: (pair[1].id.startswith("SW"), pair[1].id))  # a rule of one's own wins a tie
         return sorted(found, key=lambda pair: pair[0], reverse=True)
 
 

@@ -42,6 +42,11 @@ def test_the_most_specific_rule_takes_the_event(op, via, expected):
     assert RuleTable(ALL).match(Kind.SCALAR_READ, op, via) is expected
 
 
+def test_among_equals_a_rule_of_ones_own_takes_the_event():
+    own = rule("TEAM001")
+    assert RuleTable([KIND, own]).match(Kind.SCALAR_READ, "house.read") is own
+
+
 def test_a_kind_without_a_rule_has_no_finding():
     assert RuleTable(ALL).match(Kind.UPLOAD, "torch.tensor") is None
     assert judge([event(kind=Kind.UPLOAD)], ALL) == []
