@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from syncwatch.static.project import Project
-from syncwatch.static.work import Work, infer_each, on_deep_stack
+from syncwatch.static.stack import on_deep_stack
+from syncwatch.static.work import Work, infer_each
 
 # Fewer roots than this are not worth the start of another process.
 _LEAST_PER_PROCESS = 8

@@ -20,7 +20,8 @@ from syncwatch.model import Problem
 from syncwatch.static.cache import Cache, Face
 from syncwatch.static.options import Options
 from syncwatch.static.project import Project
-from syncwatch.static.work import Work, infer_each, on_deep_stack
+from syncwatch.static.stack import on_deep_stack
+from syncwatch.static.work import Work, infer_each
 
 # Pieces for each process: enough to even out, few enough that neighbours share what they import.
 _PIECES = 4

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import msgspec
 
 from syncwatch.model import Event, Problem
 from syncwatch.static.project import Project
-
-# Deeply nested code is walked by recursion, here and in inference; the frames need room.
-_STACK_BYTES = 512 * 1024 * 1024
-_RECURSION = 12_000
-
-_T = TypeVar("_T")
 
 
 class Work(msgspec.Struct, frozen=True, array_like=True):
@@ -59,29 +50,3 @@ def internal_error(path: str, error: BaseException) -> Problem:
     place = f" at {trace.tb_frame.f_code.co_name}:{trace.tb_lineno}" if trace is not None else ""
     message = f"internal error ({type(error).__name__}: {error}{place}); please report it with this file"
     return Problem(path=path, line=0, message=message)
-
-
-def on_deep_stack(work: Callable[[], _T]) -> _T:
-    """Runs `work` in a thread with a stack for deep recursion, and returns or raises what it does."""
-    result: list[_T] = []
-    failure: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            result.append(work())
-        except BaseException as error:
-            failure.append(error)
-
-    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
-    sys.setrecursionlimit(max(limit, _RECURSION))
-    try:
-        thread = threading.Thread(target=target, name="syncwatch", daemon=True)
-        thread.start()
-        while thread.is_alive():  # in short waits, so that Ctrl-C is seen
-            thread.join(0.2)
-    finally:
-        threading.stack_size(size)
-        sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return result[0]

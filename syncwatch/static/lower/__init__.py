@@ -1,9 +1,14 @@
-"""From source text to the intermediate form."""
+"""From source text to the intermediate form.
+
+The running Python's own parser reads a file ten times as fast as libcst. libcst is used where that parser is too old
+for the syntax of a file; both ways give the same form.
+"""
 
 from __future__ import annotations
 
 import ast
 import gc
+import sys
 import warnings
 
 from syncwatch.static import ir
@@ -12,6 +17,18 @@ from syncwatch.static.errors import SyntaxProblem as SyntaxProblem
 from syncwatch.static.lower.statements import StatementLowering
 
 __all__ = ["SyntaxProblem", "lower"]
+
+_NEWEST = (3, 14)  # the newest syntax that libcst reads
+_DEEPEST = 100  # brackets within brackets; the parser of Python itself stops at 200
+# What the parser says of Python 2, and of code that no later Python accepts either.
+_HOPELESS = (
+    "Missing parentheses",
+    "too many nested",
+    "unterminated",
+    "was never closed",
+    "unindent",
+    "expected an ind",
+)
 
 
 def lower(source: str, path: str) -> ir.Module:
@@ -34,20 +51,47 @@ def lower(source: str, path: str) -> ir.Module:
 
 
 def _lower(source: str, path: str) -> ir.Module:
-    tree = _parse(source)
-    walk = StatementLowering(source)
-    body = walk.block(tree.body)
-    statements = tuple(walk.statements)
-    lines = len(walk.lines) - (walk.lines[-1] == "")
-    return ir.Module(path, body, find_comments(source, statements), statements, lines)
-
-
-def _parse(source: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the user's strings
-            return ast.parse(source)
+            tree = ast.parse(source)
     except SyntaxError as error:
-        raise SyntaxProblem(error.lineno or 1, f"not valid Python ({error.msg})") from None
+        problem = SyntaxProblem(error.lineno or 1, f"not valid Python ({error.msg})")
+        if not _may_be_newer(source, error):
+            raise problem from None
+        body, spans = _lower_newer(source, problem)
     except ValueError as error:  # null bytes, before 3.12
         raise SyntaxProblem(1, f"not valid Python ({error})") from None
+    else:
+        walk = StatementLowering(source)
+        body, spans = walk.block(tree.body), walk.spans.found
+    statements = tuple(spans)
+    lines = source.count("\n") + (not source.endswith("\n") and source != "")
+    return ir.Module(path, body, find_comments(source, statements), statements, lines)
+
+
+def _may_be_newer(source: str, error: SyntaxError) -> bool:
+    """Whether what this Python does not read may be syntax of a later one."""
+    if sys.version_info[:2] >= _NEWEST or any(word in (error.msg or "") for word in _HOPELESS):
+        return False
+    depth = deepest = 0
+    for char in source:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth -= 1
+    return deepest <= _DEEPEST
+
+
+def _lower_newer(source: str, problem: SyntaxProblem) -> tuple[ir.Block, list[tuple[int, int]]]:
+    """Lowers by way of libcst. Raises `problem` where that cannot read the text either."""
+    from libcst import CSTValidationError, ParserSyntaxError
+
+    from syncwatch.static.lower.concrete_statements import parse_concrete
+    from syncwatch.static.stack import on_deep_stack
+
+    try:
+        return on_deep_stack(lambda: parse_concrete(source))
+    except (ParserSyntaxError, CSTValidationError, UnicodeError):
+        raise problem from None

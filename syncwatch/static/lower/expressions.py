@@ -212,15 +212,21 @@ class ExpressionLowering:
 
     def _joined(self, node: ast.JoinedStr) -> ir.FString:
         place_fields(self, node)
+        return ir.FString(self.pos(node), self._parts(node.values))
+
+    def _parts(self, values: list[ast.expr]) -> tuple[str | ir.FPart, ...]:
         parts: list[str | ir.FPart] = []
-        for value in node.values:
+        for value in values:
             if isinstance(value, ast.FormattedValue):
-                place = getattr(value, "place", None) or self.pos(value)
+                place: ir.Pos = getattr(value, "place", None) or self.pos(value)
+                spec = None
+                if isinstance(value.format_spec, ast.JoinedStr):  # it has no place of its own before 3.12
+                    spec = ir.FString(place, self._parts(value.format_spec.values))
                 conversion = _CONVERSIONS.get(value.conversion, "")
-                parts.append(ir.FPart(self.expr(value.value), conversion, self.optional(value.format_spec), place))
+                parts.append(ir.FPart(self.expr(value.value), conversion, spec, place))
             elif isinstance(value, ast.Constant):
                 parts.append(text(str(value.value)))
-        return ir.FString(self.pos(node), tuple(parts))
+        return tuple(parts)
 
     def _template(self, node: Any) -> ir.Seq:
         # A template string formats nothing: it holds the values.

@@ -44,7 +44,7 @@ def place_fields(owner: _Text, node: ast.JoinedStr) -> None:
     Each FormattedValue below `node` gets an attribute `place` (braces included), and its expression is replaced by one
     with right positions. Does nothing where the running Python places them rightly.
     """
-    if sys.version_info >= (3, 12) or getattr(node, "placed", False):
+    if sys.version_info >= (3, 12):
         return
     whole = owner.pos(node)
     values = _formatted_values(node)
@@ -146,8 +146,6 @@ def _formatted_values(node: ast.JoinedStr) -> list[Any]:
         if isinstance(value, ast.FormattedValue):
             result.append(value)
             if isinstance(value.format_spec, ast.JoinedStr):
-                specification: Any = value.format_spec
-                specification.placed = True
                 result.extend(_formatted_values(value.format_spec))
     return result
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,7 @@ from syncwatch.static import ir
 from syncwatch.static.lower.expressions import _BINARY as BINARY
 from syncwatch.static.lower.expressions import ExpressionLowering
 from syncwatch.static.lower.patterns import lower_pattern
-
-# What may stand between the last expression of a header and its colon: closing brackets, names, comments.
-_TO_COLON = re.compile(r"(?:[^:#\n]|#[^\n]*|\n)*?:")
+from syncwatch.static.lower.spans import Spans
 
 
 class StatementLowering(ExpressionLowering):
@@ -21,7 +18,7 @@ class StatementLowering(ExpressionLowering):
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        self.statements: list[tuple[int, int]] = []
+        self.spans = Spans(self.lines)
         self._statement_table: dict[type, Callable[[Any], ir.Stmt | None]] = {
             ast.Expr: self._expression_statement,
             ast.Assign: self._assign,
@@ -61,28 +58,11 @@ class StatementLowering(ExpressionLowering):
         return tuple([each for each in result if each is not None])
 
     def _simple(self, node: ast.stmt) -> ir.Pos:
-        pos = self.pos(node)
-        self.statements.append((pos[0], pos[2]))
-        return pos
+        return self.spans.simple(self.pos(node))
 
     def _header(self, node: Any, last: Any, body: list[Any], first: int = 0) -> ir.Pos:
-        """Notes the lines of a compound statement's header, whose last expression is `last`."""
-        pos = self.pos(node)
-        if last is None:
-            line, column = pos[0], pos[1]
-        else:
-            _, _, line, column = self.pos(last)
-        body_line = body[0].lineno
-        if body_line > line:
-            # Comments, docstrings or closing brackets may stand between: look for the colon.
-            text = self.lines[line - 1]
-            if not text.endswith(":"):
-                rest = "\n".join([text[column:], *self.lines[line : body_line - 1]])
-                found = _TO_COLON.match(rest)
-                if found is not None:
-                    line += rest.count("\n", 0, found.end())
-        self.statements.append((first or pos[0], line))
-        return pos
+        place = None if last is None else self.pos(last)
+        return self.spans.header(self.pos(node), place, body[0].lineno, first)
 
     def _expression_statement(self, node: ast.Expr) -> ir.Stmt | None:
         pos = self._simple(node)
@@ -183,7 +163,7 @@ class StatementLowering(ExpressionLowering):
 
     def _match(self, node: ast.Match) -> ir.Match:
         pos = self.pos(node)
-        self.statements.append((pos[0], self.pos(node.subject)[2]))
+        self.spans.found.append((pos[0], self.pos(node.subject)[2]))
         subject = self.expr(node.subject)
         cases = []
         for each in node.cases:
