@@ -1,0 +1,119 @@
+"""Which GPUs there are, and which is the current one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.gpus import GPUS, Properties
+from syncwatch.emulator.patching import Patches
+from syncwatch.emulator.placement import CURRENT
+from syncwatch.emulator.tensor_api import check_number, number
+
+
+def is_available() -> bool:
+    return GPUS.count > 0
+
+
+def device_count() -> int:
+    return GPUS.count
+
+
+def current_device() -> int:
+    return CURRENT.index
+
+
+def set_device(device: Any) -> None:
+    index = number(device)
+    if index >= 0:
+        check_number(index)
+        CURRENT.index = index
+
+
+def exchange_device(device: int) -> int:
+    before = CURRENT.index
+    if device >= 0:
+        check_number(device)
+        CURRENT.index = device
+    return before
+
+
+def get_device_properties(device: Any = None) -> Properties:
+    index = number(device)
+    check_number(index)
+    return GPUS.properties(index)
+
+
+def get_device_name(device: Any = None) -> str:
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def synchronize(device: Any = None) -> None:
+    EVENTS.api("torch.cuda.synchronize")
+
+
+def install(patches: Patches) -> None:
+    cuda = torch.cuda
+    for function in (
+        is_available,
+        device_count,
+        current_device,
+        set_device,
+        get_device_properties,
+        get_device_name,
+        get_device_capability,
+        synchronize,
+    ):
+        patches.wrap(cuda, function.__name__, lambda original, function=function: function)
+    answers: dict[str, Any] = {
+        "_lazy_init": lambda: None,
+        "init": lambda: None,
+        "is_initialized": lambda: True,
+        "_is_in_bad_fork": lambda: False,
+        "_exchange_device": exchange_device,
+        "_maybe_exchange_device": exchange_device,
+        "_lazy_call": lambda callable, **kwargs: callable(),
+        "can_device_access_peer": lambda device, peer_device: True,
+        "is_bf16_supported": lambda including_emulation=True: True,
+        "is_tf32_supported": lambda: True,
+        "get_arch_list": lambda: ["sm_90"],
+        "get_gencode_flags": lambda: "-gencode compute=compute_90,code=sm_90",
+        "ipc_collect": lambda: None,
+        "set_sync_debug_mode": lambda debug_mode: None,
+        "get_sync_debug_mode": lambda: 0,
+        "_sleep": lambda cycles: None,
+        "utilization": lambda device=None: 0,
+        "memory_usage": lambda device=None: 0,
+        "temperature": lambda device=None: 40,
+        "power_draw": lambda device=None: 100_000,
+        "clock_rate": lambda device=None: 1980,
+        "is_current_stream_capturing": lambda: False,
+    }
+    for name, answer in answers.items():
+        if hasattr(cuda, name):
+            patches.wrap(cuda, name, lambda original, answer=answer: answer)
+    patches.set(torch.backends.cuda, "is_built", lambda: True)
+    patches.wrap(torch._C, "_cuda_getDeviceCount", lambda original: device_count)
+    patches.set(torch._C, "_cuda_getDevice", current_device)
+    patches.set(torch._C, "_cuda_setDevice", set_device)
+    if torch.version.cuda is None:
+        patches.set(torch.version, "cuda", "12.8")
+    _install_nvtx(patches)
+
+
+def _install_nvtx(patches: Patches) -> None:
+    """Markers for a profiler that is not there."""
+    from torch.cuda import nvtx
+
+    class Markers:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *args, **kwargs: 0
+
+    patches.set(nvtx, "_nvtx", Markers())

@@ -1,0 +1,155 @@
+"""The allocator's figures, counted from the device tensors that are alive.
+
+The device has no allocator of its own: figures are worked out when somebody asks. A peak is the largest figure seen
+when somebody asked.
+"""
+
+from __future__ import annotations
+
+import collections
+import gc
+from typing import Any
+
+import torch
+from torch._C import TensorBase
+
+from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.gpus import GPUS
+from syncwatch.emulator.patching import Patches
+from syncwatch.emulator.tensor_api import number
+from syncwatch.emulator.values import INDEX, VALUE
+
+_BLOCK = 512  # CUDA's allocator rounds every block up to this
+_SEGMENT = 2 << 20
+
+
+class _Figures:
+    def __init__(self) -> None:
+        self.peak: dict[int, int] = {}
+        self.reserved: dict[int, int] = {}
+
+
+FIGURES = _Figures()
+
+
+def _live_bytes(index: int) -> int:
+    """Bytes of the storages that device tensors on this GPU keep alive."""
+    sizes: dict[int, int] = {}
+    for thing in gc.get_objects():
+        if not issubclass(type(thing), TensorBase):  # isinstance would ask odd objects for their class
+            continue
+        held = thing.__dict__
+        value = held.get(VALUE)
+        if value is None or held.get(INDEX, 0) != index:
+            continue
+        if value.layout is not torch.strided:
+            continue
+        storage = TensorBase.untyped_storage(value)
+        sizes[storage._cdata] = -(-storage.nbytes() // _BLOCK) * _BLOCK
+    total = sum(sizes.values())
+    FIGURES.peak[index] = max(FIGURES.peak.get(index, 0), total)
+    segments = -(-total // _SEGMENT) * _SEGMENT
+    FIGURES.reserved[index] = max(FIGURES.reserved.get(index, 0), segments)
+    return total
+
+
+def memory_allocated(device: Any = None) -> int:
+    return _live_bytes(number(device))
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    index = number(device)
+    _live_bytes(index)
+    return FIGURES.peak[index]
+
+
+def memory_reserved(device: Any = None) -> int:
+    index = number(device)
+    _live_bytes(index)
+    return FIGURES.reserved[index]
+
+
+max_memory_reserved = memory_reserved
+
+
+def empty_cache() -> None:
+    if EVENTS.listening and _something_cached():
+        EVENTS.api("torch.cuda.empty_cache")
+    FIGURES.reserved.clear()
+
+
+def _something_cached() -> bool:
+    """Whether the device has held tensors that are gone: their memory stays cached until it is given back."""
+    return any(FIGURES.reserved.get(index, 0) >= _live_bytes(index) + _SEGMENT for index in range(GPUS.count))
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    index = number(device)
+    current = _live_bytes(index)
+    stats: dict[str, Any] = collections.OrderedDict()
+    for name, now, peak in (
+        ("allocated_bytes", current, FIGURES.peak[index]),
+        ("active_bytes", current, FIGURES.peak[index]),
+        ("requested_bytes", current, FIGURES.peak[index]),
+        ("reserved_bytes", FIGURES.reserved[index], FIGURES.reserved[index]),
+        ("inactive_split_bytes", 0, 0),
+        ("allocation", 0, 0),
+        ("segment", FIGURES.reserved[index] // _SEGMENT, FIGURES.reserved[index] // _SEGMENT),
+        ("active", 0, 0),
+        ("inactive_split", 0, 0),
+    ):
+        for pool in ("all", "large_pool", "small_pool"):
+            stats[f"{name}.{pool}.current"] = now
+            stats[f"{name}.{pool}.peak"] = peak
+            stats[f"{name}.{pool}.allocated"] = peak
+            stats[f"{name}.{pool}.freed"] = peak - now
+    stats.update(num_alloc_retries=0, num_ooms=0, num_device_alloc=0, num_device_free=0, num_sync_all_streams=0)
+    for name in ("oversize_allocations", "oversize_segments"):
+        for word in ("current", "peak", "allocated", "freed"):
+            stats[f"{name}.{word}"] = 0
+    return stats
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    index = number(device)
+    total = GPUS.properties(index).total_memory
+    _live_bytes(index)
+    return total - FIGURES.reserved[index], total
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    FIGURES.peak.pop(number(device), None)
+
+
+def install(patches: Patches) -> None:
+    from torch.cuda import memory
+
+    functions = {
+        "memory_allocated": memory_allocated,
+        "max_memory_allocated": max_memory_allocated,
+        "memory_reserved": memory_reserved,
+        "max_memory_reserved": max_memory_reserved,
+        "memory_cached": memory_reserved,
+        "max_memory_cached": memory_reserved,
+        "memory_stats": memory_stats,
+        "mem_get_info": mem_get_info,
+        "empty_cache": empty_cache,
+        "reset_peak_memory_stats": reset_peak_memory_stats,
+        "reset_max_memory_allocated": reset_peak_memory_stats,
+        "reset_max_memory_cached": reset_peak_memory_stats,
+        "reset_accumulated_memory_stats": lambda device=None: None,
+        "set_per_process_memory_fraction": lambda fraction, device=None: None,
+        "get_per_process_memory_fraction": lambda device=None: 1.0,
+        "memory_snapshot": lambda *args, **kwargs: [],
+        "memory_summary": lambda device=None, abbreviated=False: (
+            f"emulated CUDA device: {memory_allocated(device)} bytes allocated"
+        ),
+        "_record_memory_history": lambda *args, **kwargs: None,
+        "_snapshot": lambda *args, **kwargs: {"segments": [], "device_traces": []},
+        "_dump_snapshot": lambda *args, **kwargs: None,
+        "device_memory_used": memory_reserved,
+    }
+    for name, function in functions.items():
+        for owner in (torch.cuda, memory):
+            if hasattr(owner, name):
+                patches.wrap(owner, name, lambda original, function=function: function)

@@ -1,0 +1,140 @@
+"""From operations on the device to the waits that a GPU would have caused, by the table of facts.
+
+Only what the facts are sure of counts. An operation is named as the recorder names it on a real GPU, from the frames
+around it, so that both tell the same story.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from syncwatch.emulator.values import BACKEND, value_of
+from syncwatch.facts import by_leaf, by_name
+from syncwatch.facts.describe import Arg, Call
+from syncwatch.facts.observe import describe
+from syncwatch.facts.table import Fact, judge
+from syncwatch.runtime import scope
+from syncwatch.runtime.cuda.naming import Named, Trail, name_of, trail
+from syncwatch.runtime.frames import Frames
+from syncwatch.runtime.source import Sink
+
+
+class Events:
+    """Tells the sink, while there is one."""
+
+    def __init__(self) -> None:
+        self.listening = False
+        self._sink: Sink | None = None
+        self._frames: Frames = Frames()
+        self._names: dict[object, Named] = {}
+        self._facts: dict[Any, Fact | None] = {}
+        self._quiet = 0
+
+    def listen(self, sink: Sink, frames: Frames) -> None:
+        """From now on `sink` is told."""
+        from syncwatch.emulator.kernels import LISTENING
+
+        self._sink, self._frames = sink, frames
+        self.listening = True
+        LISTENING.observer = self.leaf
+
+    def stop(self) -> None:
+        """Undoes `listen`."""
+        from syncwatch.emulator.kernels import LISTENING
+
+        LISTENING.observer = None
+        self.listening = False
+        self._sink = None
+
+    def api(self, op: str, *args: Any) -> None:
+        """The program called a function of torch.cuda that waits by definition."""
+        sink = self._sink
+        if sink is None:
+            return
+        fact = by_name(op)
+        case = next((case for case in fact.cases if case.kind is not None), None) if fact is not None else None
+        if case is not None and case.kind is not None:
+            sink.occurred(case.kind, op, explicit=case.explicit, frame=sys._getframe(1))
+
+    def leaf(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """An operation of the dispatcher is about to run on the device."""
+        sink = self._sink
+        if sink is None or not _concerns_host(op, args, kwargs):
+            return
+        name = str(op)
+        fact = self._facts.get(op)
+        if fact is None:
+            fact = self._facts[op] = by_leaf(name)
+            if fact is None:
+                return
+        call = Call(tuple(describe(arg) for arg in args), {key: _described(value) for key, value in kwargs.items()})
+        known = judge(fact, name, call)
+        if not known.blocks or known.kind is None:
+            return
+        waits = known.waits if known.waits is not None else 1
+        if not waits:
+            return
+        self.report(sys._getframe(1), waits)
+
+    def report(self, frame: FrameType | None, waits: int = 1) -> None:
+        """The host waits, `waits` times, in what `frame` does."""
+        sink = self._sink
+        if sink is None:
+            return
+        way = trail(frame, self._frames)
+        if way.caller is None and not way.torch_frames:
+            # one of autograd's own threads: the recorder hears of it at the end of the backward call
+            call = scope.borrowed()
+            if call is not None:
+                frame = call.frame
+                way = trail(frame, self._frames)
+        named = self._name(way)
+        sink.occurred(named.kind, named.op, explicit=named.explicit, waits=waits, frame=frame)
+
+    def _name(self, way: Trail) -> Named:
+        outer = way.wrapped[-1] if way.wrapped else None
+        caller = way.caller
+        key = (
+            caller and (caller.f_code, caller.f_lasti),
+            outer and outer.op,
+            way.torch_frames[-1].f_code if way.torch_frames else None,
+        )
+        named = self._names.get(key)
+        if named is None:
+            named = self._names[key] = name_of(way)
+        return named
+
+
+def _concerns_host(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Sorts out, without describing anything, copies that stay on the device: the commonest call by far."""
+    name = op._schema.name
+    if name == "aten::copy_":
+        source = args[1]
+        target = value_of(args[0])
+        origin = value_of(source) if hasattr(source, "__dict__") else None
+        return (target is None) != (origin is None) and not _is_own_value(target, source)
+    if name == "aten::_to_copy":
+        device = kwargs.get("device")
+        return device is not None and (device.type == "cpu") != (value_of(args[0]) is None)
+    return True
+
+
+def _described(value: Any) -> Arg:
+    if type(value) is torch.device and value.type == BACKEND:
+        return Arg("device", device="cuda")
+    return describe(value)
+
+
+def _is_own_value(value: Any, source: Any) -> bool:
+    """Whether `source` is the very memory that `value` holds: torch.distributed hands results of ours back to us."""
+    if value is None or not hasattr(source, "untyped_storage"):
+        return False
+    return bool(value.untyped_storage()._cdata == source.untyped_storage()._cdata)
+
+
+EVENTS = Events()

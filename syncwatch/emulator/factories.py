@@ -1,0 +1,89 @@
+"""Functions that build a tensor from host data, or take the default device: torch must be told its own device's name.
+
+The other factories (`torch.zeros(…, device="cuda")`) reach the device's kernels by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils import _device
+from torch.utils._device import DeviceContext
+
+from syncwatch.emulator import placement
+from syncwatch.emulator.patching import Patches
+from syncwatch.emulator.placement import CURRENT
+from syncwatch.emulator.tensor_api import check_number, native, number
+from syncwatch.emulator.values import NATIVE
+
+_FUNCTIONS = (
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "sparse_coo_tensor",
+    "sparse_csr_tensor",
+    "sparse_csc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_bsc_tensor",
+    "sparse_compressed_tensor",
+    "frombuffer",
+)
+_METHODS = ("new_tensor", "new")
+
+
+@contextmanager
+def current(index: int) -> Iterator[None]:
+    """`index` as the GPU that a device without a number means."""
+    before, CURRENT.index = CURRENT.index, index
+    try:
+        yield
+    finally:
+        CURRENT.index = before
+
+
+def translated(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, with the device it is given under the name that torch knows."""
+
+    def factory(*args: Any, **kwargs: Any) -> Any:
+        named = kwargs.get("device")
+        if named is None:
+            return original(*args, **kwargs)
+        device = native(named)
+        if device is not NATIVE:
+            return original(*args, **kwargs)
+        kwargs["device"] = NATIVE
+        index = number(named)
+        check_number(index)
+        if not placement.several:
+            return original(*args, **kwargs)
+        with current(index):
+            return original(*args, **kwargs)
+
+    return factory
+
+
+def install(patches: Patches) -> None:
+    """Replaces the functions, and what `torch.set_default_device` does for them."""
+    constructors = _device._device_constructors()  # filled with torch's own functions before any is replaced
+    for name in _FUNCTIONS:
+        patches.wrap(torch, name, translated)
+    for name in _METHODS:
+        patches.wrap(torch.Tensor, name, translated)
+
+    def for_default_device(
+        self: DeviceContext, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func not in constructors or kwargs.get("device") is not None:
+            return func(*args, **kwargs)
+        device = self.device
+        kwargs["device"] = native(device)
+        if not placement.several or kwargs["device"] is not NATIVE:
+            return func(*args, **kwargs)
+        with current(number(device)):
+            return func(*args, **kwargs)
+
+    patches.wrap(DeviceContext, "__torch_function__", lambda original: for_default_device)

@@ -1,0 +1,41 @@
+"""Device tensors that are not strided: sparse, nested and quantized ones.
+
+These need a class of their own: torch makes plain tensors of the backend with strides only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._C import TensorBase
+
+from syncwatch.emulator.values import INDEX, NATIVE, VALUE
+
+
+class LayoutTensor(torch.Tensor):
+    """A device tensor with a layout other than strided."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from syncwatch.emulator.kernels import kernel_of
+
+        return kernel_of(op)(*args, **(kwargs or {}))
+
+
+def emulated_layout(value: torch.Tensor, index: int) -> torch.Tensor:
+    """See `values.emulated`."""
+    if value.layout is torch.strided:
+        outer = TensorBase._make_wrapper_subclass(
+            LayoutTensor, value.shape, dtype=value.dtype, device=NATIVE, requires_grad=False
+        )
+    else:
+        outer = TensorBase._make_wrapper_subclass(
+            LayoutTensor, value.shape, dtype=value.dtype, layout=value.layout, device=NATIVE, requires_grad=False
+        )
+    outer.__dict__[VALUE] = value
+    if index:
+        outer.__dict__[INDEX] = index
+    return outer
