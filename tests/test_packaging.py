@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-RULES = {path.name for path in (ROOT / "rules").glob("SW*.md")}
+
+
+@pytest.fixture(scope="module")
+def rules() -> set[str]:
+    """The file names of the rules of this checkout."""
+    return {path.name for path in (ROOT / "rules").glob("SW*.md")}
 
 
 def run(*command: str | Path, cwd: Path, status: int = 0) -> str:
@@ -33,23 +38,23 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"wheel": wheel, "sdist": sdist}
 
 
-def test_the_wheel_holds_the_package_and_the_rules_only(built: dict[str, Path]) -> None:
+def test_the_wheel_holds_the_package_and_the_rules_only(built: dict[str, Path], rules: set[str]) -> None:
     names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"syncwatch"}
-    assert {Path(name).name for name in names if name.startswith("syncwatch/rules/SW")} == RULES
+    assert {Path(name).name for name in names if name.startswith("syncwatch/rules/SW")} == rules
     assert "syncwatch/py.typed" in names
     assert not [name for name in names if name.endswith((".pyc", ".orig"))]
 
 
-def test_the_sdist_holds_what_its_tests_need(built: dict[str, Path]) -> None:
+def test_the_sdist_holds_what_its_tests_need(built: dict[str, Path], rules: set[str]) -> None:
     names = {"/".join(Path(name).parts[1:]) for name in tarfile.open(built["sdist"]).getnames()}
     for needed in ("pyproject.toml", "README.md", "LICENSE", "tests/test_packaging.py", ".pre-commit-hooks.yaml"):
         assert needed in names
-    assert {Path(name).name for name in names if name.startswith("rules/SW")} == RULES
+    assert {Path(name).name for name in names if name.startswith("rules/SW")} == rules
 
 
 @pytest.mark.parametrize("sort", ["wheel", "sdist"])
-def test_what_is_installed_works(built: dict[str, Path], sort: str, tmp_path: Path) -> None:
+def test_what_is_installed_works(built: dict[str, Path], rules: set[str], sort: str, tmp_path: Path) -> None:
     home = tmp_path / "environment"
     venv.create(home, with_pip=False)
     folder = "Scripts" if sys.platform == "win32" else "bin"
@@ -63,9 +68,9 @@ def test_what_is_installed_works(built: dict[str, Path], sort: str, tmp_path: Pa
     where = run(python, "-c", "import syncwatch; print(syncwatch.__file__)", cwd=tmp_path).strip()
     assert Path(where).is_relative_to(site), "the installed package is the one that runs"
     command = home / folder / "syncwatch"
-    rules = json.loads(run(command, "rules", "--output-format", "json", cwd=tmp_path))["rules"]
-    assert {Path(rule["path"]).name for rule in rules} == RULES
-    assert all(Path(rule["path"]).is_relative_to(site) for rule in rules)
+    found = json.loads(run(command, "rules", "--output-format", "json", cwd=tmp_path))["rules"]
+    assert {Path(rule["path"]).name for rule in found} == rules
+    assert all(Path(rule["path"]).is_relative_to(site) for rule in found)
     assert run(command, "--version", cwd=tmp_path).startswith("syncwatch ")
     (tmp_path / "train.py").write_text(
         'import torch\nx = torch.rand(3, device="cuda")\nfor step in range(3):\n    y = x.sum().item()\n'
