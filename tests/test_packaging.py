@@ -47,7 +47,8 @@ def test_the_wheel_holds_the_package_and_the_rules_only(built: dict[str, Path], 
 
 
 def test_the_sdist_holds_what_its_tests_need(built: dict[str, Path], rules: set[str]) -> None:
-    names = {"/".join(Path(name).parts[1:]) for name in tarfile.open(built["sdist"]).getnames()}
+    with tarfile.open(built["sdist"]) as archive:
+        names = {"/".join(Path(name).parts[1:]) for name in archive.getnames()}
     for needed in ("pyproject.toml", "README.md", "LICENSE", "tests/test_packaging.py", ".pre-commit-hooks.yaml"):
         assert needed in names
     assert {Path(name).name for name in names if name.startswith("rules/SW")} == rules
