@@ -208,10 +208,10 @@ class Obj:
     "argparse.Namespace"). slots: attributes by name; containers keep their contents under the reserved keys
     ITEMS (an Items, of lists, sets and deques) and, in dicts, under ("key", constant) and REST (the join of all
     entries whose key is unknown). `assumed`: the object was not seen being made; unknown attributes of it follow
-    from its class and their names.
+    from its class and their names. born: when it was made, on the interpreter's clock; 0 before the program began.
     """
 
-    __slots__ = ("assumed", "label", "many", "slots", "type")
+    __slots__ = ("assumed", "born", "label", "many", "slots", "type")
 
     def __init__(self, type: Any, *, label: str = "", assumed: bool = False) -> None:
         self.type = type
@@ -219,6 +219,7 @@ class Obj:
         self.label = label
         self.assumed = assumed
         self.many = False  # it stands for several objects made at one place
+        self.born = 0
 
     def __repr__(self) -> str:
         return f"Obj({getattr(self.type, 'name', self.type)!r})"

@@ -36,7 +36,9 @@ _TENSOR_TYPES = frozenset(
      "torch.IntTensor", "torch.HalfTensor", "torch.cuda.LongTensor", "torch.nn.Parameter"}
 )  # fmt: skip
 _PLAIN = {"int": INT, "float": FLOAT, "bool": BOOL, "str": STR, "bytes": Host("bytes"), "NoneType": NONE}
-_SEQUENCES = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "MutableSequence", "Generator"})
+_SEQUENCES = frozenset(
+    {"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "MutableSequence", "Generator"}
+)
 _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict", "defaultdict"})
 _ANY = frozenset({"Any", "Callable", "object", "TypeVar", "Self", "Hashable"})
 # Parameters of `forward` that are not tensors.

@@ -86,6 +86,8 @@ def assumed_attr(m: Interpreter, name: str) -> Value:
 
 
 def _of_object(m: Interpreter, v: Obj, name: str) -> Value:
+    if v.born < m.oldest:
+        m.oldest = v.born
     value = v.slots.get(name)
     cls = v.type
     if isinstance(cls, Class):

@@ -218,6 +218,7 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     name = canonical(name)
     args, spread = plain_args(args)
     star = star or spread
+    _touch(m, args, kwargs)
     owner, _, method = name.rpartition(".")
     if args and name not in MODELS and protocol.is_class(owner) and not protocol.is_class(name):
         # an unbound method: torch.Tensor.item(x), nn.Module.__init__(self)
@@ -239,6 +240,7 @@ def call_library_method(
     """Calls a method of a library type (or inherited from one); `name` is "T.method"."""
     args, spread = plain_args(args)
     star = star or spread
+    _touch(m, (receiver, *args), kwargs)
     if type(receiver) is Union:
         with m.doubting(True):
             found = [call_library_method(m, name, r, args, kwargs, star, node) for r in receiver.members]
@@ -265,6 +267,15 @@ def call_library_method(
     if method == "__init__":
         return NONE
     return _run(m, f"{types[0]}.{method}", receiver, args, kwargs, star)
+
+
+def _touch(m: Interpreter, args: Args, kwargs: Kwargs) -> None:
+    """A model may read and write the objects that it is given."""
+    for a in (*args, *kwargs.values()):
+        if type(a) is Obj and a.born < m.oldest:
+            m.oldest = a.born
+        elif type(a) is Union and any(type(x) is Obj for x in a.members):
+            m.oldest = 0
 
 
 def _run(m: Interpreter, name: str, receiver: Value, args: Args, kwargs: Kwargs, star: bool) -> Value:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from syncwatch.static.project import Project
 
 _MAIN_STEPS = 250_000
-_ENTRY_STEPS = 20_000
-_TESTS = re.compile(r"(^|/)(tests?|testing|test_[^/]*|[^/]*_test|conftest)(\.py)?(/|$)")
+_ENTRY_STEPS = 8_000
+_TEST_STEPS = 40_000
+# Files of tests: what waits there hurts nobody, and nothing calls their functions.
+_TESTS = re.compile(r"^(?!\.\.)([^/].*/)?(tests/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 @dataclass
@@ -64,10 +66,11 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     main.slots["__name__"] = Const("str", "__main__")
     main.slots["__file__"] = Const("str", path)
     m.frame = Frame(main, None, "", 0)
-    m.frame.setup = bool(_TESTS.search(path))
-    m.limit = m.steps + _MAIN_STEPS
+    m.memo = project.shared.setdefault("memo", {})
+    is_test = bool(_TESTS.search(project.key(path)))
+    m.limit = m.steps + (_TEST_STEPS if is_test else _MAIN_STEPS)
     _guarded_run(m, lambda: m.exec_block(form.body))
-    if not m.frame.setup:
+    if not is_test:
         _enter_rest(m, main)
     m.journal.undo(0)
     finder.seen.add(path)
@@ -173,19 +176,20 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
     frame.heat = "setup"
     m.frame = frame
     m.calls.clear()
-    m.limit = m.steps + _ENTRY_STEPS
+    m.limit = 1 << 60
+    receiver: Value = None
+    args: list[Value] = []
+    params = list(func.node.params)
+    # assumed instances are made before the mark, so that all entries share them
+    if cls is not None and "staticmethod" not in func.decorated and params:
+        receiver = cls if "classmethod" in func.decorated else assumed_instance(m, cls)
+        args.append(receiver)
+        params = params[1:]
+    for p in params:
+        _prepare(m, p.annotation)
     base = m.journal.mark()
 
     def run() -> None:
-        receiver: Value = None
-        args: list[Value] = []
-        params = list(func.node.params)
-        if cls is not None and "staticmethod" not in func.decorated and params:
-            receiver = cls if "classmethod" in func.decorated else assumed_instance(m, cls)
-            args.append(receiver)
-            params = params[1:]
-        for p in params:
-            _prepare(m, p.annotation)
         m.limit = m.steps + _ENTRY_STEPS
         m.frame.pos = func.node.pos
         kwargs: dict[str, Value] = {}
@@ -203,7 +207,6 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
 
     _guarded_run(m, run)
     m.journal.undo(base)
-    m.assumed.clear()
 
 
 class _Rest:

@@ -328,6 +328,7 @@ def record(
 ) -> None:
     """Notes an event at the place that the interpreter stands at."""
     frame = m.frame
+    m.asked += 1
     line, column, end_line, end_column = pos or frame.pos
     if not line or m.muted:
         return

@@ -14,15 +14,24 @@ from syncwatch.static.values import (
     NONE,
     REST,
     UNKNOWN,
+    Array,
     Bound,
     Class,
+    Const,
+    Device,
+    Dtype,
     Func,
+    Host,
     Items,
     Iter,
     Lib,
+    Module,
     Obj,
+    Range,
     Tensor,
     Tuple,
+    Union,
+    Unknown,
     Value,
     join,
     join_all,
@@ -46,6 +55,12 @@ def call_function(
     if receiver is None and args and func.owner is not None:
         receiver = args[0]
     key = id(node)
+    call = memo_key(func, args, kwargs, star)
+    if call is not None:
+        known = m.memo.get(call)
+        if known is not None:
+            m.reached.add(key)
+            return known
     count = m.calls.get(key, 0)
     if len(m.stack) > _DEPTH or m.stack.count(key) >= _SAME or count >= _CALLS:
         return m.results.get(key, UNKNOWN)
@@ -66,6 +81,8 @@ def call_function(
     frame.allocs = allocs
     m.frame = frame
     m.stack.append(key)
+    m.clock += 1
+    started, asked, oldest, m.oldest = m.clock, m.asked, m.oldest, 1 << 60
     try:
         if type(node) is ir.Lambda:
             value = m.eval(node.body)
@@ -77,11 +94,40 @@ def call_function(
     finally:
         m.frame = caller
         m.stack.pop()
+        touched = m.oldest
+        m.oldest = min(touched, oldest)
     if value is None:
         return UNKNOWN  # it never returns
+    if call is not None and touched >= started and asked == m.asked and is_plain(value):
+        m.memo[call] = value
     old = m.results.get(key)
     m.results[key] = value if old is None else join(old, value)
     return value
+
+
+_PLAIN = (Const, Host, Tensor, Lib, Class, Unknown, Device, Dtype, Module, Range, Array)
+
+
+def is_plain(v: Value) -> bool:
+    """Whether a value has no state that could change."""
+    if isinstance(v, _PLAIN):
+        return True
+    if type(v) is Tuple or type(v) is Iter:
+        return is_plain(v.elem) and all(is_plain(x) for x in v.items or ())
+    if type(v) is Union:
+        return all(is_plain(x) for x in v.members)
+    return type(v) is Func and v.env is None
+
+
+def memo_key(func: Func, args: tuple[Value, ...], kwargs: Mapping[str, Value], star: bool) -> Any:
+    """The key under which the result of a call is kept, None where it may depend on more than its arguments."""
+    if func.env is not None or star or not all(is_plain(a) for a in args):
+        return None
+    if not kwargs:
+        return (func, args)
+    if not all(is_plain(a) for a in kwargs.values()):
+        return None
+    return (func, args, tuple(kwargs.items()))
 
 
 def finish(m: Interpreter, frame: Frame, falls: bool) -> Value:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from syncwatch.static.infer.state import Frame
 
 _EPOCH = re.compile(r"(^|_)(epochs?|ep|rounds?|fold|trial|stage|phase)($|_|\d)|epoch", re.I)
-_BATCHES = re.compile(r"loader|batch|dataset|data_iter|train_iter|minibatch|dl$|_dl\b|pbar|samples|frames|prompts", re.I)
+_BATCHES = re.compile(
+    r"loader|batch|dataset|data_iter|train_iter|minibatch|dl$|_dl\b|pbar|samples|frames|prompts", re.I
+)
 _STEPS = re.compile(r"(^|_)(steps?|iters?|iterations?|timesteps?|it|i_step|global_step|update|n_iter)($|_)", re.I)
 _SETUP = re.compile(
     r"^_*(init|build|make|create|setup|set_up|load|register|configure|prepare_model|get_model|construct|"

@@ -51,7 +51,9 @@ def instantiate(m: Interpreter, cls: Class, args: tuple[Value, ...], kwargs: Kwa
         m.frame.pos = pos
     else:
         obj = m.allocate(cls)
+    obj.born = 1 << 60  # what its own __init__ does to it concerns nobody else
     initialise(m, obj, cls, args, kwargs, star)
+    obj.born = m.clock
     return obj
 
 
@@ -112,9 +114,7 @@ def _is_class_var(annotation: Any) -> bool:
     return (type(base) is ir.Name and base.id == "ClassVar") or (type(base) is ir.Attr and base.attr == "ClassVar")
 
 
-def _fill_fields(
-    m: Interpreter, obj: Obj, cls: Class, args: tuple[Value, ...], kwargs: Kwargs, star: bool
-) -> None:
+def _fill_fields(m: Interpreter, obj: Obj, cls: Class, args: tuple[Value, ...], kwargs: Kwargs, star: bool) -> None:
     from syncwatch.static.infer.calls import plain_args
 
     args, spread = plain_args(args)
@@ -147,9 +147,7 @@ def _fill_fields(
         m.call(Bound(post, obj), extra)
 
 
-def instantiate_library(
-    m: Interpreter, name: str, args: tuple[Value, ...], kwargs: Kwargs, star: bool
-) -> Value:
+def instantiate_library(m: Interpreter, name: str, args: tuple[Value, ...], kwargs: Kwargs, star: bool) -> Value:
     """Calls a class of a library that has no model of its own as a function."""
     type_ = type_name(name)
     obj = m.allocate(type_)

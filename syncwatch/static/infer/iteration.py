@@ -90,6 +90,8 @@ def _rows(m: Interpreter, v: Tensor) -> Iter:
 
 
 def _object(m: Interpreter, v: Obj, depth: int) -> Iter:
+    if v.born < m.oldest:
+        m.oldest = v.born
     if isinstance(v.type, Class):
         method = class_attr(v.type, "__iter__")
         if type(method) is Func and depth < 3:

@@ -63,6 +63,10 @@ class Interpreter:
         self.results: dict[int, Value] = {}  # what calls of a function gave so far, by its node
         self.world: dict[Any, Value] = {"device": CPU, "waits": Const("int", 1)}
         self.faults: list[str] = []
+        self.clock = 0
+        self.oldest = 1 << 60  # the oldest object that the present call read or wrote
+        self.asked = 0  # events so far, recorded or not
+        self.memo: dict[Any, Value] = {}
         self.assumed: dict[int, Obj] = {}  # class → its assumed instance
         self.hot_names: frozenset[str] = frozenset()
         self.device_names: frozenset[str] = frozenset()
@@ -210,6 +214,8 @@ class Interpreter:
     def setattr(self, obj: Obj, name: object, value: Value, *, weak: bool = False) -> None:
         if weak:
             value = join(obj.slots.get(name), value)
+        if obj.born < self.oldest:
+            self.oldest = obj.born
         self.journal.write(obj.slots, name, value)
 
     def new(self, type: object, /, **slots: Value) -> Obj:
@@ -225,7 +231,9 @@ class Interpreter:
         obj = frame.allocs.get(key)
         if obj is None:
             obj = frame.allocs[key] = Obj(type)
+            obj.born = self.clock
         else:
+            obj.born = self.clock
             obj.many = True
             for name in list(obj.slots):
                 self.journal.delete(obj.slots, name)
@@ -234,6 +242,17 @@ class Interpreter:
     @contextmanager
     def part(self, name: object) -> Iterator[None]:
         """Objects made inside are told apart by name."""
+        frame = self.frame
+        turn = frame.turn
+        frame.turn = (*turn, name)
+        try:
+            yield
+        finally:
+            frame.turn = turn
+
+    @contextmanager
+    def part(self, name: object) -> Iterator[None]:
+        """Objects made inside are told apart by `name`."""
         frame = self.frame
         turn = frame.turn
         frame.turn = (*turn, name)
@@ -282,9 +301,12 @@ class Interpreter:
 
     def default_device(self) -> Device:
         found = self.world["device"]
+        if found is not CPU:
+            self.oldest = 0
         return found if isinstance(found, Device) else Device(None)
 
     def set_default_device(self, value: Value) -> None:
+        self.oldest = 0
         self.journal.write(self.world, "device", self.device_of(value) or CPU)
 
     def device_of(self, value: Value) -> Device | None:
@@ -323,6 +345,7 @@ class Interpreter:
         format_value(self, value, via)
 
     def waited(self) -> None:
+        self.oldest = 0
         count = self.world["waits"]
         self.journal.write(self.world, "waits", Const("int", count.value + 1 if isinstance(count, Const) else 1))
 

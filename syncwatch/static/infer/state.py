@@ -158,7 +158,7 @@ class Frame:
         self.yields_known = True
         self.pos: Pos = (0, 0, 0, 0)
         self.allocs: dict[Any, Any] = {}
-        self.turn: tuple[int, ...] = ()
+        self.turn: tuple[Any, ...] = ()
         self.heat = "setup"
         self.guarded = False
         self.after_batches = False

@@ -104,6 +104,8 @@ def tensor_item(m: Interpreter, v: Tensor, index: Value) -> Value:
 
 
 def _of_object(m: Interpreter, v: Obj, index: Value, node: Any) -> Value:
+    if v.born < m.oldest:
+        m.oldest = v.born
     if isinstance(v.type, Class):
         method = class_attr(v.type, "__getitem__")
         if type(method) is Func:
@@ -149,7 +151,9 @@ def dict_item(m: Interpreter, v: Obj, index: Value, default: Value = None) -> Va
     if factory is not None and REST not in slots:
         value = m.call(factory)
         m.setattr(v, REST, value, weak=True)
-    found = join_all([x for k, x in slots.items() if type(k) is tuple or k == REST], UNKNOWN if default is None else default)
+    found = join_all(
+        [x for k, x in slots.items() if type(k) is tuple or k == REST], UNKNOWN if default is None else default
+    )
     return found if default is None else join(found, default)
 
 

@@ -82,7 +82,11 @@ def library_types(v: Value) -> tuple[str, ...]:
     if name is not None:
         return (name, "object")
     if kind is Const or kind is Host:
-        return lineage(v.kind) if "." in v.kind else ((v.kind, "int", "object") if v.kind == "bool" else (v.kind, "object"))
+        return (
+            lineage(v.kind)
+            if "." in v.kind
+            else ((v.kind, "int", "object") if v.kind == "bool" else (v.kind, "object"))
+        )
     return ("object",)
 
 

@@ -477,7 +477,9 @@ def _zip(m: Any, c: LibCall) -> Value:
         if inner is not None and inner.items is not None:
             return Iter(tuple(Tuple(None, x) for x in inner.items))
         return Iter(None, Tuple(None, UNKNOWN if row is None else row))
-    return Iter(None, Tuple(tuple(join_all([element(s)], UNKNOWN) if element(s) is not None else UNKNOWN for s in seqs)))
+    return Iter(
+        None, Tuple(tuple(join_all([element(s)], UNKNOWN) if element(s) is not None else UNKNOWN for s in seqs))
+    )
 
 
 @model("builtins.reversed")
