@@ -11,6 +11,8 @@ from syncwatch.cli.commands import COMMANDS
 if TYPE_CHECKING:
     import argparse
 
+_LONGEST = max(len(command.name) for command in COMMANDS)
+
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
@@ -28,8 +30,15 @@ def parser_of(chosen: Collection[str]) -> argparse.ArgumentParser:
 
     from syncwatch import __version__
 
+    class Help(argparse.HelpFormatter):
+        def add_argument(self, action: argparse.Action) -> None:
+            super().add_argument(action)
+            # argparse forgets that commands are indented: without this the longest stands on a line of its own
+            self._action_max_length = max(self._action_max_length, _LONGEST + 4)
+
     parser = argparse.ArgumentParser(
         prog="syncwatch",
+        formatter_class=Help,
         description="Finds where a PyTorch program makes the host wait for the GPU.",
         epilog="`syncwatch COMMAND --help` tells the options of a command.",
     )

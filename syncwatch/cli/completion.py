@@ -77,7 +77,8 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[Flag]:
 
 def _plain(text: str) -> str:
     """Help as one short line that needs no quoting in any shell."""
-    return re.sub(r"[^\w ,.;/+-]", "", text.replace("%%", "%").split(";")[0].split(":")[0])[:70].strip()
+    text = re.sub(r"\([^)]*\)", "", text.replace("%%", "%"))
+    return " ".join(re.sub(r"[^\w ,./+-]", "", re.split(r"[;:]", text)[0])[:70].split())
 
 
 def _bash(commands: dict[str, Words]) -> str:
@@ -96,13 +97,12 @@ def _bash(commands: dict[str, Words]) -> str:
             values.append(f'            {files}) COMPREPLY=($(compgen -f -- "$cur")); return;;')
         inner = '\n        case "$prev" in\n' + "\n".join(values) + "\n        esac" if values else ""
         flags = " ".join(spelling for flag in command.flags for spelling in flag.names)
-        rest = f'compgen -W "{" ".join(command.choices)}"' if command.choices else "compgen -f"
-        cases.append(f"    {name}){inner}\n        flags=\"{flags}\"\n        rest='{rest}';;")
+        cases.append(f"    {name}){inner}\n        flags=\"{flags}\"\n        words='{' '.join(command.choices)}';;")
     body = "\n".join(cases)
     return f"""\
 # bash completion for syncwatch
 _syncwatch() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" flags="" rest="compgen -f"
+    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" flags="" words=""
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "{" ".join(commands)} --help --version" -- "$cur"))
@@ -113,7 +113,11 @@ _syncwatch() {{
     esac
     case "$cur" in
     -*) COMPREPLY=($(compgen -W "$flags" -- "$cur"));;
-    *) COMPREPLY=($($rest -- "$cur"));;
+    *) if [ -n "$words" ]; then
+           COMPREPLY=($(compgen -W "$words" -- "$cur"))
+       else
+           COMPREPLY=($(compgen -f -- "$cur"))
+       fi;;
     esac
 }}
 complete -o filenames -F _syncwatch syncwatch
