@@ -23,6 +23,7 @@ Models must be total: whatever the arguments are, they return a Value and raise 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -77,6 +78,9 @@ class Machine(Protocol):
 
     def new(self, type: object, /, **slots: Value) -> Obj:
         """A new object of a library type (dotted name) or Class, identified by the place of the call."""
+
+    def part(self, name: object) -> AbstractContextManager[None]:
+        """Objects made inside are told apart by `name`: for a model that makes several of one type in one call."""
 
     def list(self, items: Sequence[Value] | None, elem: Value = ...) -> Obj:
         """A new list: of these items, or of an unknown number of `elem`."""
