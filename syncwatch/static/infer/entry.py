@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from syncwatch.static.project import Project
 
 _MAIN_STEPS = 250_000
-_ENTRY_STEPS = 8_000
+_ENTRY_STEPS = 8_000  # of a hot function
+_COLD_STEPS = 1_500  # of any other, and of making an assumed instance
+_LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
+_FILE_STEPS = 20_000
 _TEST_STEPS = 40_000
 # Files of tests: what waits there hurts nobody, and nothing calls their functions.
 _TESTS = re.compile(r"^(?!\.\.)([^/].*/)?(tests/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -136,7 +139,10 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
     """Enters every function and method of the file that was not executed yet, the hot ones first."""
     work = list(_functions(main))
     work.sort(key=lambda fc: not heat.is_hot_name(m, fc[0].name))
+    end = m.steps + _FILE_STEPS + _LINE_STEPS * main.ir.lines
     for func, cls in work:
+        if m.steps > end:
+            break
         if id(func.node) not in m.reached and "overload" not in func.decorated:
             _enter(m, main, func, cls)
 
@@ -201,6 +207,8 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
             else:
                 kwargs[p.name] = assumptions.of_parameter(m, func, cls, p, receiver)
         frame.heat = _entry_heat(m, func, cls, kwargs)
+        if frame.heat == "setup":
+            m.limit = m.steps + _COLD_STEPS
         frame.setup = frame.heat == "setup" and heat.is_setup_name(func.name)
         positional = [a for a in args if type(a) is not _Rest]
         functions.call_function(m, func, tuple(positional), kwargs, star=False, receiver=receiver)
@@ -260,7 +268,7 @@ def assumed_instance(m: Interpreter, cls: Class) -> Obj:
     m.assumed[id(cls)] = obj
     if "enum" in cls.traits or "protocol" in cls.traits:
         return obj
-    limit, m.limit = m.limit, m.steps + _ENTRY_STEPS
+    limit, m.limit = m.limit, m.steps + _COLD_STEPS
     outer = m.frame
     m.frame = Frame(outer.module, None, "", m.journal.mark())
     m.frame.setup = True

@@ -24,6 +24,7 @@ from syncwatch.static.values import (
     Items,
     Iter,
     Obj,
+    Range,
     Tensor,
     Tuple,
     Union,
@@ -265,8 +266,13 @@ def comprehension(m: Interpreter, node: ir.Comp) -> Value:
             outcome.append((key, m.eval(node.value)))
             return
         clause = node.fors[depth]
-        seq = m.iterate(m.eval(clause.iter))
-        if seq.items is not None and len(seq.items) <= _UNROLL:
+        iterable = m.eval(clause.iter)
+        seq = m.iterate(iterable)
+        if type(iterable) is Range and seq.items and not clause.ifs and len(node.fors) == 1:
+            # every turn is like the first, but the length is known
+            step(depth, clause, seq.items[0])
+            outcome.extend(outcome[-1:] * (len(seq.items) - 1))
+        elif seq.items is not None and len(seq.items) <= _UNROLL:
             turn = frame.turn
             for i, item in enumerate(seq.items):
                 frame.turn = (*turn, i)

@@ -46,7 +46,7 @@ def iterate(m: Interpreter, v: Value, depth: int = 0) -> Iter:
         return _object(m, v, depth)
     if kind is Range:
         if v.length is not None and v.length <= _ROWS:
-            return Iter(tuple(const(i) for i in range(v.length)))
+            return Iter((INT,) * v.length)
         return Iter(None, INT)
     if kind is Tensor:
         return _rows(m, v)

@@ -11,7 +11,7 @@ from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.narrowing import narrow
 from syncwatch.static.infer.state import Delta, Loop
 from syncwatch.static.infer.truth import test
-from syncwatch.static.values import Iter, Tensor, Value, element, members
+from syncwatch.static.values import Iter, Range, Tensor, Value, element, members
 
 _UNROLL = 8
 _ROUNDS = 3
@@ -30,7 +30,7 @@ def run_for(m: Interpreter, s: ir.ForStmt) -> bool:
     body_heat = heat.loop_heat(m, s, iterable)
     frame.heat = body_heat
     try:
-        if seq.items is not None and len(seq.items) <= _UNROLL:
+        if seq.items is not None and len(seq.items) <= _UNROLL and type(iterable) is not Range:
             falls = _unrolled(m, s, seq)
         else:
             falls = _fixpoint(m, s, seq)
@@ -102,17 +102,29 @@ def _fixpoint(m: Interpreter, s: ir.ForStmt, seq: Iter) -> bool:
     loop = Loop(m.journal.mark())
     frame.loops.append(loop)
     yields = len(frame.yields)
-    _rounds(m, loop, turn)
+    m.loop_depth += 1
+    _rounds(m, loop, turn, nonempty=seq.items is not None)
+    m.loop_depth -= 1
     frame.loops.pop()
     if len(frame.yields) != yields:
         frame.yields_known = False
     return _leave(m, s.orelse, loop, True)
 
 
-def _rounds(m: Interpreter, loop: Loop, turn: Any) -> None:
-    """Repeats a turn, joining its end into its beginning, until nothing changes."""
+def _rounds(m: Interpreter, loop: Loop, turn: Any, *, nonempty: bool = False) -> None:
+    """Repeats a turn, joining its end into its beginning, until nothing changes.
+
+    nonempty: the first turn certainly happens, so that its end alone is the state that others start from.
+    """
     journal = m.journal
-    for _ in range(_ROUNDS):
+    rounds = _ROUNDS if m.loop_depth <= 1 else 2
+    if nonempty:
+        rounds -= 1
+        loop.mark = journal.mark()
+        loop.continues = []
+        if not turn(loop):
+            return
+    for _ in range(rounds):
         loop.mark = journal.mark()
         loop.continues = []
         falls = turn(loop)
@@ -146,7 +158,9 @@ def run_while(m: Interpreter, s: ir.While) -> bool:
         narrow(m, s.test, True)
         return _body(m, s.body, loop)
 
+    m.loop_depth += 1
     _rounds(m, loop, turn)
+    m.loop_depth -= 1
     frame.loops.pop()
     frame.heat = outer
     if len(frame.yields) != yields:

@@ -63,6 +63,7 @@ class Interpreter:
         self.results: dict[int, Value] = {}  # what calls of a function gave so far, by its node
         self.world: dict[Any, Value] = {"device": CPU, "waits": Const("int", 1)}
         self.faults: list[str] = []
+        self.loop_depth = 0
         self.clock = 0
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote
         self.asked = 0  # events so far, recorded or not
