@@ -1,3 +1,128 @@
-def register() -> None: ...
+"""torch.distributed between ranks that each have an emulated GPU: gloo carries the values.
 
-def install(patches) -> None: ...
+A program that asks for NCCL gets a gloo group that says it is NCCL; what is special about NCCL on the host (barriers
+that wait, objects that travel through device memory) stays as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.patching import Patches
+from syncwatch.emulator.values import value_of
+
+_COLLECTIVES = (
+    "allreduce_ allreduce_coalesced_ broadcast_ reduce_ allgather_ _allgather_base_ allgather_coalesced_ "
+    "allgather_into_tensor_coalesced_ gather_ scatter_ reduce_scatter_ _reduce_scatter_base_ "
+    "reduce_scatter_tensor_coalesced_ alltoall_ alltoall_base_ barrier send recv_ recv_any_source_"
+).split()
+
+_library: list[torch.library.Library] = []
+_nccl: weakref.WeakSet[Any] = weakref.WeakSet()  # groups that the program believes to be NCCL's
+
+
+def register() -> None:
+    """Gives the collectives kernels that run on the values."""
+    if not torch.distributed.is_available():
+        return
+    library = torch.library.Library("c10d", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own kernels for this key ask for a backend in C++
+        for name in _COLLECTIVES:
+            op = getattr(getattr(torch.ops.c10d, name, None), "default", None)
+            if op is not None:
+                library.impl(name, _on_values(op), "PrivateUse1", allow_override=True)
+    _library.append(library)
+
+
+def _on_values(op: Any) -> Callable[..., Any]:
+    returns_tensors = "Tensor" in str(op._schema.returns[0].type)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        out = op(*(_values(arg) for arg in args), **{name: _values(arg) for name, arg in kwargs.items()})
+        return (args[0], out[1]) if returns_tensors else out  # the tensors that were written to, and the work
+
+    return kernel
+
+
+def _values(arg: Any) -> Any:
+    if isinstance(arg, torch.Tensor):
+        value = value_of(arg)
+        return arg if value is None else value
+    if isinstance(arg, (list, tuple)):
+        return [_values(item) for item in arg]
+    return arg
+
+
+def _wants_nccl(backend: Any) -> bool:
+    return backend is not None and "nccl" in str(backend).lower()
+
+
+def install(patches: Patches) -> None:
+    """Lets the program ask for NCCL."""
+    if not torch.distributed.is_available():
+        return
+    from torch.distributed import distributed_c10d as c10d
+
+    owners = [owner for owner in (torch.distributed, c10d) if owner is not None]
+
+    def everywhere(name: str, make: Callable[[Any], Any]) -> None:
+        for owner in owners:
+            patches.wrap(owner, name, make)
+
+    def init_process_group(original: Any) -> Any:
+        def init(backend: Any = None, *args: Any, **kwargs: Any) -> None:
+            kwargs.pop("device_id", None)
+            nccl = backend is None or _wants_nccl(backend)
+            original("gloo" if nccl else backend, *args, **kwargs)
+            if nccl:
+                _nccl.add(c10d.GroupMember.WORLD)
+
+        return init
+
+    def new_group(original: Any) -> Any:
+        def group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+            kwargs.pop("device_id", None)
+            nccl = _wants_nccl(backend) or (backend is None and c10d.GroupMember.WORLD in _nccl)
+            made = original(ranks, timeout, "gloo" if _wants_nccl(backend) else backend, *args, **kwargs)
+            if nccl and made is not c10d.GroupMember.NON_GROUP_MEMBER:
+                _nccl.add(made)
+            return made
+
+        return group
+
+    def is_nccl(group: Any) -> bool:
+        found = group if group is not None else c10d.GroupMember.WORLD
+        return found is not None and found in _nccl
+
+    def get_backend(original: Any) -> Any:
+        return lambda group=None: "nccl" if is_nccl(group) else original(group)
+
+    def object_device(original: Any) -> Any:
+        return lambda group=None: "cuda" if is_nccl(group) else original(group)
+
+    def default_device(original: Any) -> Any:
+        return lambda group=None: torch.device("cuda") if is_nccl(group) else original(group)
+
+    def barrier(original: Any) -> Any:
+        def wait(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Any:
+            if is_nccl(group) and not async_op:
+                EVENTS.collective("torch.distributed.barrier", sys._getframe(1))
+            return original(group, async_op)
+
+        return wait
+
+    everywhere("init_process_group", init_process_group)
+    everywhere("new_group", new_group)
+    everywhere("get_backend", get_backend)
+    everywhere("barrier", barrier)
+    everywhere("is_nccl_available", lambda original: lambda: True)
+    patches.wrap(c10d, "_get_object_coll_device", object_device)
+    patches.wrap(c10d, "_get_pg_default_device", default_device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +57,9 @@ class _Device:
             self._users -= 1
             if not self._users:
                 self._patches.undo()
+                rules = sys.modules.get("torch._dynamo.trace_rules")
+                if rules is not None:  # what torch.compile knows of torch's functions, it may have learnt from ours
+                    rules.get_torch_obj_rule_map.cache_clear()
 
     @property
     def users(self) -> int:

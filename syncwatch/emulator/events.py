@@ -18,6 +18,7 @@ from syncwatch.facts import by_leaf, by_name
 from syncwatch.facts.describe import Arg, Call
 from syncwatch.facts.observe import describe
 from syncwatch.facts.table import Fact, judge
+from syncwatch.model import Kind
 from syncwatch.runtime import scope
 from syncwatch.runtime.cuda.naming import Named, Trail, name_of, trail
 from syncwatch.runtime.frames import Frames
@@ -60,6 +61,11 @@ class Events:
         case = next((case for case in fact.cases if case.kind is not None), None) if fact is not None else None
         if case is not None and case.kind is not None:
             sink.occurred(case.kind, op, explicit=case.explicit, frame=sys._getframe(1))
+
+    def collective(self, op: str, frame: FrameType) -> None:
+        """A distributed call that holds the host until the device has come that far."""
+        if self._sink is not None:
+            self._sink.occurred(Kind.COLLECTIVE, op, explicit=True, frame=frame)
 
     def leaf(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """An operation of the dispatcher is about to run on the device."""
@@ -117,10 +123,10 @@ def _concerns_host(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> b
         source = args[1]
         target = value_of(args[0])
         origin = value_of(source) if hasattr(source, "__dict__") else None
-        return (target is None) != (origin is None) and not _is_own_value(target, source)
+        return (target is None) != (origin is None) and args[0].numel() > 0 and not _is_own_value(target, source)
     if name == "aten::_to_copy":
         device = kwargs.get("device")
-        return device is not None and (device.type == "cpu") != (value_of(args[0]) is None)
+        return device is not None and (device.type == "cpu") != (value_of(args[0]) is None) and args[0].numel() > 0
     return True
 
 

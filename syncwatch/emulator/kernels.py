@@ -7,6 +7,7 @@ the fallback. A kernel is specialised when it is made, from the operation's sche
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,14 @@ _Tensor = torch.Tensor
 _NATIVE: Final = frozenset({"aten::detach", "aten::is_pinned", "aten::record_stream"})
 
 _libraries: list[torch.library.Library] = []
+
+# results that CUDA's operations leave in host memory, by position
+_ON_HOST: Final = {
+    "aten::_pack_padded_sequence": (1,),
+    "aten::_nested_tensor_size": (0,),
+    "aten::_nested_tensor_strides": (0,),
+    "aten::_nested_tensor_storage_offsets": (0,),
+}
 
 # operation -> what to call before it runs on the device, with its arguments; set while somebody listens
 Observer = Callable[[Any, Sequence[Any], dict[str, Any]], None]
@@ -97,6 +106,7 @@ def make_kernel(op: Any) -> Kernel:
         shape.tensors_out
         and not (shape.lists or shape.device or shape.many or shape.written or shape.views or shape.seeded)
         and not shape.generator
+        and shape.name not in _ON_HOST
         and not (shape.tensor_kwargs - set(shape.order))
     )
     return _fast_kernel(shape) if plain else _general_kernel(shape)
@@ -105,7 +115,7 @@ def make_kernel(op: Any) -> Kernel:
 def _fast_kernel(shape: Shape) -> Kernel:
     """For functions of tensors and numbers that return one new tensor: most of a program's operations."""
     op, single = shape.op, shape.single
-    run = op._op
+    run = _runner(shape)
     general = _general_kernel(shape)
     tensor_class = _Tensor
     may_wait = _may_wait(op)
@@ -142,7 +152,7 @@ def _fast_kernel(shape: Shape) -> Kernel:
 
 def _general_kernel(shape: Shape) -> Kernel:
     op = shape.op
-    run = op._op
+    run = _runner(shape)
     order = shape.order
     tensor_kwargs = shape.tensor_kwargs
     spots = frozenset((*shape.single, *shape.lists))
@@ -184,9 +194,22 @@ def _general_kernel(shape: Shape) -> Kernel:
             return _results_of_write(shape, args, kwargs, out, index, on_device)
         if not on_device or not shape.tensors_out:
             return out
+        if shape.name in _ON_HOST:
+            spared = _ON_HOST[shape.name]
+            if not isinstance(out, tuple):
+                return out
+            return tuple(item if i in spared else _wrapped(item, index, None) for i, item in enumerate(out))
         return _wrapped(out, index, seen.pairs if shape.views else None)
 
     return kernel
+
+
+def _runner(shape: Shape) -> Callable[..., Any]:
+    """What computes the operation on the values: nearly always the operation itself, on the CPU."""
+    from syncwatch.emulator.cells import SUBSTITUTES
+
+    substitute = SUBSTITUTES.get(shape.name) if shape.op._overloadname in ("", "default") else None
+    return substitute or shape.op._op  # type: ignore[no-any-return]
 
 
 class _Seen:
@@ -304,6 +327,12 @@ class _Lazy:
 
 def register() -> None:
     """Gives the device its kernels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a CUDA build has kernels for the CUDA key, which ours replace
+        _register()
+
+
+def _register() -> None:
     for key in ("PrivateUse1", "SparsePrivateUse1", "SparseCsrPrivateUse1", "QuantizedPrivateUse1", "CUDA", "SparseCUDA"):
         everything = torch.library.Library("_", "IMPL")
         try:

@@ -13,10 +13,17 @@ from torch._C import TensorBase
 from syncwatch.emulator.values import INDEX, NATIVE, VALUE
 
 
+_make = TensorBase._make_wrapper_subclass
+
+
 class LayoutTensor(torch.Tensor):
     """A device tensor with a layout other than strided."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @property
+    def is_nested(self) -> bool:
+        return bool(self.__dict__[VALUE].is_nested)
 
     @classmethod
     def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -27,15 +34,21 @@ class LayoutTensor(torch.Tensor):
 
 def emulated_layout(value: torch.Tensor, index: int) -> torch.Tensor:
     """See `values.emulated`."""
-    if value.layout is torch.strided:
-        outer = TensorBase._make_wrapper_subclass(
-            LayoutTensor, value.shape, dtype=value.dtype, device=NATIVE, requires_grad=False
-        )
+    if value.is_nested:
+        outer = _make(LayoutTensor, _bounding_size(value), dtype=value.dtype, device=NATIVE, requires_grad=False)
+    elif value.layout is torch.strided:
+        outer = _make(LayoutTensor, value.shape, dtype=value.dtype, device=NATIVE, requires_grad=False)
     else:
-        outer = TensorBase._make_wrapper_subclass(
+        outer = _make(
             LayoutTensor, value.shape, dtype=value.dtype, layout=value.layout, device=NATIVE, requires_grad=False
         )
     outer.__dict__[VALUE] = value
     if index:
         outer.__dict__[INDEX] = index
     return outer
+
+
+def _bounding_size(value: torch.Tensor) -> list[int]:
+    """The size that holds every part of a nested tensor: torch cannot make one of a backend in Python."""
+    sizes = value._nested_tensor_size()
+    return [value.size(0), *(sizes.max(0).values.tolist() if sizes.numel() else [])]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
+
+from torch.jit import _builtins
 
 from syncwatch.runtime import patching
 
@@ -11,11 +14,43 @@ from syncwatch.runtime import patching
 class Patches(patching.Patches):
     """Replaced attributes, undone in reverse order."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._scripted: list[int] = []
+
     def wrap(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replaces `owner.name` by `make(original)`, where this torch has it."""
         original = getattr(owner, name, None)
         if original is not None:
-            self.set(owner, name, named_like(make(original), original))
+            replacement = named_like(_own(make(original)), original)
+            self.set(owner, name, replacement)
+            self._tell_script(original, replacement)
+
+    def _tell_script(self, original: Any, replacement: Any) -> None:
+        """torch.jit.script knows torch's functions by identity: ours mean the same."""
+        table = _builtins._get_builtin_table()
+        if id(original) in table:
+            table[id(replacement)] = table[id(original)]
+            self._scripted.append(id(replacement))
+
+    def undo(self) -> None:
+        """See `runtime.patching.Patches.undo`."""
+        super().undo()
+        table = _builtins._get_builtin_table()
+        while self._scripted:
+            table.pop(self._scripted.pop(), None)
+
+
+def _own(function: Any) -> Any:
+    """A function of its own for each name: torch.compile wants no two names for one function."""
+    if type(function) is not types.FunctionType:
+        return function
+    copy = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__dict__.update(function.__dict__)
+    return copy
 
 
 def named_like(function: Any, original: Any) -> Any:

@@ -200,6 +200,14 @@ def install(patches: Patches) -> None:
         made, index = _copy(self), getattr(self, GPU, None)
         return made if index is None else _marked(made, index)
 
+    write_file = torch.UntypedStorage._write_file
+
+    def write(self: Any, *args: Any) -> Any:  # what pickle uses
+        if SAVING.storages is not None and getattr(self, GPU, None) is not None:
+            SAVING.storages.add(self._cdata)
+        return write_file(self, *args)
+
+    patches.set(torch.UntypedStorage, "_write_file", write)
     patches.set(torch.UntypedStorage, "cpu", to_host)
     patches.set(torch.UntypedStorage, "clone", clone)
     patches.set(torch, "save", _saved(torch.save))

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from syncwatch.emulator.device import DEVICE
 from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.gpus import NAME
 from syncwatch.runtime.cuda.clocks import ClockHook
-from syncwatch.runtime.cuda.device import clocked_ops
+from syncwatch.runtime.cuda.device import clocked_ops as watched_by_recorder
 from syncwatch.runtime.patching import Hook
 from syncwatch.runtime.source import Sink
 from syncwatch.runtime.steps import BackwardHook, StepHook
 
 LIMIT = "counted on an emulated device: waits are those of the facts table, and none is timed"
+
+
+# With a method of its own for it, Python takes every tensor for a sequence, and torch.tensor([scalar tensors]) fails.
+_NO_CLOCK = frozenset({"torch.Tensor.__getitem__"})
+
+
+def clocked_ops() -> Iterator[str]:
+    """The operations that get a wrapper: those of the recorder."""
+    return (op for op in watched_by_recorder() if op not in _NO_CLOCK)
 
 
 class EmulatedSource:

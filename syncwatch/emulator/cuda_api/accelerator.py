@@ -62,7 +62,7 @@ def install(patches: Patches) -> None:
     for name, function in functions.items():
         for owner in owners:
             if hasattr(owner, name):
-                patches.set(owner, name, function)
+                patches.wrap(owner, name, lambda original, function=function: function)
     # C++ asks the backend, which names itself
     patches.wrap(torch._C, "_accelerator_getAccelerator", lambda original: lambda: torch.device("cuda"))
     patches.wrap(torch._C, "_get_accelerator", lambda original: lambda *args: torch.device("cuda"))

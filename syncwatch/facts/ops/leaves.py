@@ -94,6 +94,24 @@ _put_value = Condition(
     lambda bound: all_of(iter((is_cuda(bound.get("input")), _host_number(bound), opposite(_masked_fill(bound))))),
     "the value is on the device",
 )
+
+
+def _where_values(bound: Bound) -> list[Verdict]:
+    """For each value of torch.where: whether it is a number in host memory, which goes to the device."""
+    device = is_cuda(bound.get("condition"))
+    return [all_of(iter((device, is_host(bound.get(name)), tensor(name)(bound)))) for name in ("input", "other")]
+
+
+def _where_waits(bound: Bound) -> int | None:
+    verdicts = _where_values(bound)
+    return None if None in verdicts else verdicts.count(True)
+
+
+_where_host = Condition(
+    "a value is a tensor in host memory, and is uploaded",
+    lambda bound: any_of(iter(_where_values(bound))),
+    "the values are Python numbers or on the device",
+)
 _no_bounds = Condition(
     "no bounds are given",
     lambda bound: all_of(opposite(is_given(bound.get(name), 0)) for name in ("min", "max")),
@@ -120,7 +138,7 @@ FACTS = (
     leaf(
         "repeat_interleave.Tensor",
         "input output_size",
-        sizes_by_data(_cuda & absent("output_size")),
+        sizes_by_data(_cuda & absent("output_size"), waits=2),
         instead="pass output_size=",
     ),
     leaf("segment_reduce", "input reduce lengths indices offsets axis unsafe", reads(_cuda & ~flag("unsafe"))),
@@ -136,7 +154,7 @@ FACTS = (
         "start end steps",
         reads(on_cuda("start", "end")),
     ),
-    leaf("normal.Tensor_Tensor normal.float_Tensor", "mean std", reads(on_cuda("std") & tensor("std"))),
+    leaf("normal.Tensor_Tensor normal.float_Tensor", "mean std", reads(on_cuda("std") & tensor("std"), waits=2)),
     leaf(
         "index _unsafe_index", "input indices", sizes_by_data(_mask, instead=WHERE), uploads(_host, instead=INDEX_ONCE)
     ),
@@ -147,7 +165,11 @@ FACTS = (
         uploads(_host, instead=INDEX_ONCE),
         uploads(_put_value, instead="give the value as a tensor on the device"),
     ),
+    leaf("where.self", "condition input other", uploads(_where_host, waits=_where_waits)),
+    leaf("_nested_tensor_from_mask", "input mask mask_check", sizes_by_data(_cuda, waits=2)),
+    leaf("_nested_tensor_from_mask_left_aligned", "input mask", reads(_cuda)),
     leaf("_to_sparse", "input", sizes_by_data(_cuda, waits=None)),
+    leaf("_to_sparse_csr _to_sparse_csc", "input", sizes_by_data(_cuda, waits=2)),
     leaf("_coalesce", "input", sizes_by_data(_cuda, waits=None, reported=False)),
     leaf("_ctc_loss", "log_probs targets input_lengths target_lengths", uploads(on_cuda("log_probs"), waits=None)),
     leaf("_linalg_check_errors", "input", solves(_cuda), instead=EX),
