@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import io
 import os
 import re
-import tempfile
-import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +40,8 @@ class Repaired:
 
     def diff(self) -> str:
         """The change as a unified diff."""
+        import difflib
+
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True),
             self.after.splitlines(keepends=True),
@@ -54,6 +52,8 @@ class Repaired:
 
     def write(self) -> None:
         """Puts the file in place at once, with its old mode. Raises BrokenFile where it cannot be written."""
+        import tempfile
+
         try:
             mode = os.stat(self.path).st_mode
             real = os.path.realpath(self.path)
@@ -79,6 +79,9 @@ def repair(edits: Iterable[Edit]) -> list[Repaired]:
 
 
 def _repair_file(path: str, edits: Sequence[Edit]) -> Repaired | None:
+    import io
+    import tokenize
+
     try:
         with open(path, "rb") as file:
             data = file.read()

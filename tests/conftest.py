@@ -25,6 +25,12 @@ def support(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def load_support() -> Callable[[str], ModuleType]:
+    """Loads a module of tests/support by name."""
+    return support
+
+
+@pytest.fixture(scope="session")
 def make_finding() -> Callable[..., Finding]:
     """Makes a finding; see tests/support/findings.py."""
     made: Callable[..., Finding] = support("findings").finding
