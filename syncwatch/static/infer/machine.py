@@ -64,6 +64,8 @@ class Interpreter:
         self.world: dict[Any, Value] = {"device": CPU, "waits": Const("int", 1)}
         self.faults: list[str] = []
         self.loop_depth = 0
+        self.root_key = ""  # the path of the root, relative to the project
+        self.preparing = False  # the function entered prepares data
         self.clock = 0
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote
         self.asked = 0  # events so far, recorded or not
@@ -344,6 +346,12 @@ class Interpreter:
         from syncwatch.static.infer.formatting import format_value
 
         format_value(self, value, via)
+
+    def mode(self, name: str) -> Value:
+        return self.world.get(f"mode:{name}")
+
+    def set_mode(self, name: str, value: Value) -> None:
+        self.journal.write(self.world, f"mode:{name}", value)
 
     def waited(self) -> None:
         self.oldest = 0

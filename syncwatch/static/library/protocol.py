@@ -122,6 +122,12 @@ class Machine(Protocol):
     def format(self, value: Value, via: str) -> None:
         """The library turns the value into text now: asks about `__format__` or `__repr__` of all tensors inside it."""
 
+    def mode(self, name: str) -> Value:
+        """A mode of the process ("anomaly"), as `set_mode` left it at this point; None where it was never set."""
+
+    def set_mode(self, name: str, value: Value) -> None:
+        """Sets a mode of the process; branches that differ are joined."""
+
     def waited(self) -> None:
         """The host has waited for the device: asynchronous copies so far are complete."""
 
