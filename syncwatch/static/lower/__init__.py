@@ -93,5 +93,6 @@ def _lower_newer(source: str, problem: SyntaxProblem) -> tuple[ir.Block, list[tu
 
     try:
         return on_deep_stack(lambda: parse_concrete(source))
-    except (ParserSyntaxError, CSTValidationError, UnicodeError):
+    except (ParserSyntaxError, CSTValidationError, SyntaxError, ValueError, KeyError):
+        # no Python at all, a bad escape in a string, or a node that this version does not know
         raise problem from None

@@ -7,6 +7,7 @@ give what `expressions` gives of the same text.
 from __future__ import annotations
 
 import ast
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,11 @@ def binary_operator(operator: cst.CSTNode) -> str:
     return _BINARY[type(operator).__name__.removesuffix("Assign")]
 
 
+def identifier(name: str) -> str:
+    """A name as Python knows it: in normal form KC."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
 class ConcreteExpressions:
     """Turns expressions of one libcst tree into the intermediate form. `ranges` are libcst's positions of its nodes."""
 
@@ -81,7 +87,10 @@ class ConcreteExpressions:
 
     def arguments(self, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
         """Arguments of a call, or bases of a class: positional ones, then keywords."""
-        result = [ir.Arg(self.expr(each.value), each.keyword.value if each.keyword else "", each.star) for each in args]
+        result = [
+            ir.Arg(self.expr(each.value), identifier(each.keyword.value) if each.keyword else "", each.star)
+            for each in args
+        ]
         return tuple(sorted(result, key=lambda each: each.name != "" or each.star == "**"))
 
     def params(self, node: cst.Parameters) -> tuple[ir.Param, ...]:
@@ -96,12 +105,12 @@ class ConcreteExpressions:
 
     def _param(self, node: cst.Param, kind: str) -> ir.Param:
         annotation = node.annotation.annotation if node.annotation else None
-        return ir.Param(node.name.value, kind, self.optional(annotation), self.optional(node.default))
+        return ir.Param(identifier(node.name.value), kind, self.optional(annotation), self.optional(node.default))
 
     def _name(self, node: cst.Name) -> ir.Expr:
         if node.value in _WORDS:
             return constant(self.pos(node), _WORDS[node.value])
-        return ir.Name(self.pos(node), node.value)
+        return ir.Name(self.pos(node), identifier(node.value))
 
     def _ellipsis(self, node: cst.Ellipsis) -> ir.Const:
         return constant(self.pos(node), ...)
@@ -120,7 +129,7 @@ class ConcreteExpressions:
         return ir.Seq(self.pos(node), "tuple", tuple([self.expr(each) for each in values]))
 
     def _attribute(self, node: cst.Attribute) -> ir.Attr:
-        return ir.Attr(self._after(node.value, node), self.expr(node.value), node.attr.value)
+        return ir.Attr(self._after(node.value, node), self.expr(node.value), identifier(node.attr.value))
 
     def _call(self, node: cst.Call) -> ir.Call:
         place = self._after(node.func, node)
@@ -257,7 +266,7 @@ class ConcreteExpressions:
 
     def _walrus(self, node: cst.NamedExpr) -> ir.Walrus:
         assert isinstance(node.target, cst.Name)
-        target = ir.Name(self.pos(node.target), node.target.value)
+        target = ir.Name(self.pos(node.target), identifier(node.target.value))
         return ir.Walrus(self._around(node.target, node.value), target, self.expr(node.value))
 
     def _outer(self, node: Any) -> ir.Pos:

@@ -87,7 +87,7 @@ def _literal(text: str, at: int, quote: str, formatted: bool, raw: bool, fields:
         if char == "\\":
             if formatted and not raw and text.startswith("\\N{", at):
                 at = text.index("}", at) + 1
-            elif formatted and raw and text[at + 1] in "{}":
+            elif formatted and text[at + 1] in "{}":
                 at += 1
             else:
                 at += 2
