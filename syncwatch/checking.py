@@ -36,15 +36,21 @@ _LEAST = {
 class Work:
     """How a check is done, besides the configuration.
 
-    `jobs` is a number of processes, 0 for one for each processor. `progress` is called with the number of files done
-    and of all. `contents` gives the text of files that are not read from disk, by path. `keep` says which findings are
-    shown (those on changed lines). `write_baseline` writes the baseline instead of obeying it.
+    jobs: number of processes, 0 for one for each processor. cache: whether results are kept between runs.
+    contents: the bytes of files that are not read from disk, by path.
+    force_exclude: whether patterns also leave out files that are named.
+    partial: the paths are a part of a project. What makes one of their functions wait may lie in a caller that is not
+    read, so that no suppression is called unused and no entry of the baseline stale.
+    keep: says which findings are shown (those on changed lines).
+    write_baseline: whether the baseline is written instead of obeyed.
+    progress: called with the number of files done and of all.
     """
 
     jobs: int = 1
     cache: bool = True
     contents: Mapping[str, bytes] = field(default_factory=dict)
     force_exclude: bool = False
+    partial: bool = False
     keep: Callable[[Finding], bool] | None = None
     write_baseline: bool = False
     progress: Callable[[int, int], None] | None = None
@@ -64,7 +70,7 @@ def check(paths: Iterable[str | os.PathLike[str]], config: Config | None = None,
     catalog = load(config.rule_folders())
     selection = Selection(catalog, config)
     analysis = analyse(names, _options(config, work), work.contents, work.progress)
-    return _Judging(analysis, config, selection, catalog).outcome(work)
+    return _Judging(analysis, config, selection, catalog, partial=work.partial).outcome(work)
 
 
 def _options(config: Config, work: Work) -> Options:
@@ -93,10 +99,13 @@ class _Judging:
     never calls one unused.
     """
 
-    def __init__(self, analysis: Analysis, config: Config, selection: Selection, rules: Catalog) -> None:
+    def __init__(
+        self, analysis: Analysis, config: Config, selection: Selection, rules: Catalog, *, partial: bool
+    ) -> None:
         from syncwatch.judge import RuleTable, judge
 
         self._analysis, self._config, self._selection = analysis, config, selection
+        self._partial = partial
         table = RuleTable(rules)
         everything = judge(analysis.events, table, heat=frozenset(Heat), certainty=frozenset(Certainty))
         shown = judge(
@@ -151,7 +160,7 @@ class _Judging:
         return complaints(
             suppressions,
             known=self._selection.known,
-            judged=self._selection.in_use,
+            judged=self._whole,
             require_reason=self._config.require_reason,
         )
 
@@ -189,7 +198,11 @@ class _Judging:
     def _gone(self, known: baseline.Baseline) -> list[baseline.Entry]:
         present = (self._keys[_place(finding)] for finding in self._kept_of_all)
         checked = (baseline.relative(path, self._folder) for path in self._analysis.files)
-        return baseline.stale(known, present, checked, self._selection.in_use, self._folder)
+        return baseline.stale(known, present, checked, self._whole, self._folder)
+
+    def _whole(self, word: str) -> bool:
+        """Whether the run saw all there is to see of the rules that a word names."""
+        return not self._partial and self._selection.in_use(word)
 
 
 def _order(finding: Finding) -> tuple[list[str], int, int, str, str]:

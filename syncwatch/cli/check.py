@@ -108,6 +108,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out what git ignores (default: yes)",
     )
     files.add_argument("--force-exclude", action="store_true", help="leave out excluded files though they are named")
+    files.add_argument(
+        "--partial",
+        action="store_true",
+        help="the paths are part of a project (pre-commit): call no suppression unused and no baseline entry stale",
+    )
     files.add_argument("--stdin-filename", metavar="NAME", help="the name of what standard input (-) holds")
 
     work = parser.add_argument_group("how it works")

@@ -36,7 +36,7 @@ class _Bar:
         if self._update is None:
             if time.monotonic() - self._start < AFTER_SECONDS:
                 return
-            self._open()
+            self._open(total)
         if self._update is not None:
             self._update(done, total)
 
@@ -44,7 +44,7 @@ class _Bar:
         if self._close is not None:
             self._close()
 
-    def _open(self) -> None:
+    def _open(self, total: int) -> None:
         # imported here, since rich takes longer to load than most checks take
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -58,7 +58,7 @@ class _Bar:
             console=Console(stderr=True),
             transient=True,
         )
-        task = progress.add_task("checking", total=None)
+        task = progress.add_task("checking", total=total)
         progress.start()
 
         def update(done: int, total: int) -> None:

@@ -74,6 +74,7 @@ def checked(args: argparse.Namespace, config: Config) -> Outcome:
             cache=not args.no_cache,
             contents=contents,
             force_exclude=args.force_exclude,
+            partial=args.partial or bool(contents),
             keep=keep,
             write_baseline=args.write_baseline,
             progress=progress,

@@ -256,6 +256,19 @@ def test_a_suppression_of_what_is_hidden_by_default_is_in_use(check: Callable[..
     assert check().places == []
 
 
+def test_a_part_of_a_project_calls_no_suppression_unused(check: Callable[..., Any], project: Path) -> None:
+    (project / "helper.py").write_text(
+        "import torch\ndef read(x):\n    return x.item()  # syncwatch: ignore[SW101] the scheduler needs it\n"
+    )
+    (project / "train.py").write_text(
+        'import torch\nfrom helper import read\nfor step in range(3):\n    read(torch.rand(1, device="cuda"))\n'
+    )
+    assert check().places == []
+    assert check("helper.py", "--partial").places == []
+    (project / "helper.py").write_text("import torch\nx = 1  # syncwatch: ignore[SW999]\n")
+    assert check("helper.py", "--partial").places == ["helper.py:2 SW000"], "what names no rule is wrong anyway"
+
+
 def test_fix_removes_unused_suppressions(
     syncwatch: Callable[..., Any], check: Callable[..., Any], project: Path
 ) -> None:
