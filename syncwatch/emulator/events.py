@@ -25,6 +25,9 @@ from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink
 
 
+_INDEXING = "torch.Tensor.__getitem__"
+
+
 class Events:
     """Tells the sink, while there is one."""
 
@@ -85,10 +88,10 @@ class Events:
         waits = known.waits if known.waits is not None else 1
         if not waits:
             return
-        self.report(sys._getframe(1), waits)
+        self.report(sys._getframe(1), waits, known.kind)
 
-    def report(self, frame: FrameType | None, waits: int = 1) -> None:
-        """The host waits, `waits` times, in what `frame` does."""
+    def report(self, frame: FrameType | None, waits: int = 1, kind: Kind | None = None) -> None:
+        """The host waits, `waits` times, in what `frame` does; `kind` is that of the operation at the bottom."""
         sink = self._sink
         if sink is None:
             return
@@ -99,20 +102,25 @@ class Events:
             if call is not None:
                 frame = call.frame
                 way = trail(frame, self._frames)
-        named = self._name(way)
+        named = self._name(way, kind)
         sink.occurred(named.kind, named.op, explicit=named.explicit, waits=waits, frame=frame)
 
-    def _name(self, way: Trail) -> Named:
+    def _name(self, way: Trail, kind: Kind | None) -> Named:
         outer = way.wrapped[-1] if way.wrapped else None
         caller = way.caller
         key = (
             caller and (caller.f_code, caller.f_lasti),
             outer and outer.op,
             way.torch_frames[-1].f_code if way.torch_frames else None,
+            kind,
         )
         named = self._names.get(key)
         if named is None:
-            named = self._names[key] = name_of(way)
+            named = name_of(way)
+            if kind is not None and (named.kind is Kind.STREAM_WAIT or named.op == _INDEXING):
+                # the facts have no word for the public operation, or several that depend on its arguments
+                named = named._replace(kind=kind)
+            self._names[key] = named
         return named
 
 

@@ -16,7 +16,7 @@ from torch._C import TensorBase
 
 from syncwatch.emulator import placement, random
 from syncwatch.emulator.stops import cannot_run
-from syncwatch.emulator.values import BACKEND, INDEX, VALUE, emulated, refresh, value_of
+from syncwatch.emulator.values import ALLOCATED, BACKEND, INDEX, VALUE, emulated, refresh, value_of
 
 CPU: Final = torch.device("cpu")
 Kernel = Callable[..., Any]
@@ -79,7 +79,7 @@ class Shape:
         )
         self.views = any(ret.alias_info is not None and not ret.alias_info.is_write for ret in schema.returns)
         self.seeded = torch.Tag.nondeterministic_seeded in op.tags
-        self.many = len(schema.returns) > 1 or any("[]" in str(ret.type) for ret in schema.returns)
+        self.many = len(schema.returns) > 1 or any("List" in str(ret.type) for ret in schema.returns)
         self.tensors_out = any("Tensor" in str(ret.type) for ret in schema.returns)
 
 
@@ -276,7 +276,12 @@ def _wrapped(out: Any, index: int, pairs: list[tuple[torch.Tensor, torch.Tensor]
             for value, outer in pairs:
                 if value is out:
                     return outer
-        return emulated(out, index)
+        if pairs is None:
+            return emulated(out, index)
+        before = ALLOCATED.large
+        made = emulated(out, index)
+        ALLOCATED.large = before  # a view allocates nothing
+        return made
     if isinstance(out, tuple):
         return tuple(_wrapped(item, index, pairs) for item in out)
     if isinstance(out, list):

@@ -38,14 +38,28 @@ def is_emulated(tensor: Any) -> bool:
     return VALUE in tensor.__dict__ or _device_of(tensor).type == BACKEND
 
 
+LARGE: Final = 1 << 20  # bytes: CUDA's allocator keeps larger blocks in segments of their own
+
+
+class _Allocated:
+    """Bytes of the large device tensors made so far."""
+
+    large = 0
+
+
+ALLOCATED = _Allocated()
+
+
 def emulated(value: torch.Tensor, index: int = 0) -> torch.Tensor:
     """A new device tensor, on GPU number `index`, that stands for `value`, a CPU tensor without gradient."""
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         from syncwatch.emulator.layouts import emulated_layout
 
         return emulated_layout(value, index)
+    if value.nbytes > LARGE:
+        ALLOCATED.large += value.nbytes
     outer: torch.Tensor = _create(value.shape, value.dtype)
-    if not value.is_contiguous() or value.storage_offset():
+    if outer.stride() != value.stride() or value.storage_offset():
         outer = _as_strided(_meta_keys, outer, value.shape, value.stride(), value.storage_offset())
     if value.dtype.is_complex and value.is_conj():
         torch._C._set_conj(outer, True)

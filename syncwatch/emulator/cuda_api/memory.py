@@ -17,7 +17,7 @@ from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.gpus import GPUS
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.tensor_api import number
-from syncwatch.emulator.values import INDEX, VALUE
+from syncwatch.emulator.values import ALLOCATED, INDEX, LARGE, VALUE
 
 _BLOCK = 512  # CUDA's allocator rounds every block up to this
 _SEGMENT = 2 << 20
@@ -27,26 +27,31 @@ class _Figures:
     def __init__(self) -> None:
         self.peak: dict[int, int] = {}
         self.reserved: dict[int, int] = {}
+        self.large_then = 0  # bytes of large tensors alive when the cache was last emptied
+        self.allocated_then = 0  # bytes of large tensors ever made at that time
 
 
 FIGURES = _Figures()
 
 
-def _live_bytes(index: int) -> int:
-    """Bytes of the storages that device tensors on this GPU keep alive."""
+def _storages(index: int) -> dict[int, int]:
+    """The storages that device tensors on this GPU keep alive, with their sizes as CUDA's allocator rounds them."""
     sizes: dict[int, int] = {}
     for thing in gc.get_objects():
         if not issubclass(type(thing), TensorBase):  # isinstance would ask odd objects for their class
             continue
         held = thing.__dict__
         value = held.get(VALUE)
-        if value is None or held.get(INDEX, 0) != index:
-            continue
-        if value.layout is not torch.strided:
+        if value is None or held.get(INDEX, 0) != index or value.layout is not torch.strided:
             continue
         storage = TensorBase.untyped_storage(value)
         sizes[storage._cdata] = -(-storage.nbytes() // _BLOCK) * _BLOCK
-    total = sum(sizes.values())
+    return sizes
+
+
+def _live_bytes(index: int) -> int:
+    """Bytes that device tensors on this GPU keep alive."""
+    total = sum(_storages(index).values())
     FIGURES.peak[index] = max(FIGURES.peak.get(index, 0), total)
     segments = -(-total // _SEGMENT) * _SEGMENT
     FIGURES.reserved[index] = max(FIGURES.reserved.get(index, 0), segments)
@@ -73,14 +78,13 @@ max_memory_reserved = memory_reserved
 
 
 def empty_cache() -> None:
-    if EVENTS.listening and _something_cached():
-        EVENTS.api("torch.cuda.empty_cache")
+    if EVENTS.listening:
+        live = sum(size for index in range(GPUS.count) for size in _storages(index).values() if size > LARGE)
+        # large tensors that are gone have left segments in the cache that can be given back; small ones share theirs
+        if FIGURES.large_then + ALLOCATED.large - FIGURES.allocated_then > live:
+            EVENTS.api("torch.cuda.empty_cache")
+        FIGURES.large_then, FIGURES.allocated_then = live, ALLOCATED.large
     FIGURES.reserved.clear()
-
-
-def _something_cached() -> bool:
-    """Whether the device has held tensors that are gone: their memory stays cached until it is given back."""
-    return any(FIGURES.reserved.get(index, 0) >= _live_bytes(index) + _SEGMENT for index in range(GPUS.count))
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
