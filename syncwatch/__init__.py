@@ -19,6 +19,7 @@ _PUBLIC: dict[str, str] = {
     "Site": "syncwatch.model",
     "SyncBudgetExceeded": "syncwatch.runtime.report",
     "allow": "syncwatch.runtime.allow",
+    "check": "syncwatch.checking",
     "emulate": "syncwatch.emulator.device",
     "load": "syncwatch.runtime.session",
     "watch": "syncwatch.runtime.watch",
@@ -27,6 +28,7 @@ _PUBLIC: dict[str, str] = {
 __all__ = ["__version__", *_PUBLIC]
 
 if TYPE_CHECKING:
+    from syncwatch.checking import check as check
     from syncwatch.emulator.device import emulate as emulate
     from syncwatch.model import Event as Event
     from syncwatch.model import Finding as Finding
