@@ -43,7 +43,7 @@ _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict
 _ANY = frozenset({"Any", "Callable", "object", "TypeVar", "Self", "Hashable"})
 # Parameters of `forward` that are not tensors.
 _NUMBERS = re.compile(
-    r"^([HWDhwdTBCNL]|n|k|idx|index|i|step|epoch|t_enc|steps?|layer|layer_idx|level|depth|num_\w+|n_\w+|\w+_(size|dim|dims|num|"
+    r"^(\w*shapes|\w*sizes|[HWDhwdTBCNL]|n|k|idx|index|i|step|epoch|t_enc|steps?|layer|layer_idx|level|depth|num_\w+|n_\w+|\w+_(size|dim|dims|num|"
     r"len|idx|index|name|type|mode|fn|func|id|path|kwargs|args|config|cfg|shape|hw|step|ratio|rate|scale|eps|prob)|size|shape|"
     r"height|width|dim|seq_len|length|scale|eps|mode|name|path|args|kwargs|config|cfg|meta|metas|img_metas|"
     r"tokenizer|model|net|module|opt|optimizer|loader|device|dtype|verbose|debug|training|train|cache|"
@@ -63,6 +63,8 @@ def of_parameter(m: Interpreter, func: Func, cls: Class | None, param: ir.Param,
                 if value is not UNKNOWN:
                     return value
     default = (func.defaults or {}).get(param.name)
+    if func.name == "__init__" and default is not None:
+        return _of_default(default)  # most objects are made with most arguments left out
     value = UNKNOWN
     if param.annotation is not None:
         value = of_annotation(m, param.annotation, param.name)
@@ -103,8 +105,24 @@ def _is_forward(func: Func, cls: Class) -> bool:
 
 
 def assumed_tensor(m: Interpreter) -> Tensor:
-    """A tensor argument of code that is meant to run on the accelerator."""
+    """A tensor argument of code that is meant to run on the accelerator.
+
+    What prepares data runs in the loader's processes, on the host or anywhere: there the device is not known.
+    """
+    if m.preparing:
+        return Tensor(None)
     return Tensor("cuda", sure=False, marks=frozenset({"module-input"}))
+
+
+_DATA_PATH = re.compile(r"(^|/)(data|datasets?|dataloaders?|transforms?|augment\w*|preprocess\w*|tokenizers?)(/|\.py$)")
+_DATA_NAME = re.compile(r"Collat|Dataset|Transform|Augment|Sampler|Tokenizer|Reader|collate|DataModule|FeatureExtractor")
+
+
+def prepares_data(path: str, qualname: str) -> bool:
+    """Whether code belongs to the preparation of data, by its file and its class."""
+    return _DATA_PATH.search(path) is not None or (
+        _DATA_NAME.search(qualname) is not None and "Transformer" not in qualname
+    )
 
 
 def of_annotation(m: Interpreter, node: Any, name: str, depth: int = 0) -> Value:
@@ -117,8 +135,7 @@ def of_annotation(m: Interpreter, node: Any, name: str, depth: int = 0) -> Value
             return NONE
         return _of_text(m, node.value) if node.kind == "str" and isinstance(node.value, str) else UNKNOWN
     if kind is ir.Binary and node.op == "|":
-        parts = [of_annotation(m, node.left, name, depth + 1), of_annotation(m, node.right, name, depth + 1)]
-        return UNKNOWN if UNKNOWN in parts and depth else join_all(parts)
+        return either([of_annotation(m, n, name, depth + 1) for n in (node.left, node.right)])
     if kind is ir.Sub:
         return _generic(m, node, name, depth)
     if kind not in (ir.Name, ir.Attr):
@@ -187,8 +204,7 @@ def _generic(m: Interpreter, node: ir.Sub, name: str, depth: int) -> Value:
         inner = part(0)
         return UNKNOWN if inner is UNKNOWN else join(inner, NONE)
     if base == "Union":
-        found = [part(i) for i in range(len(parts))]
-        return join_all(found)
+        return either([part(i) for i in range(len(parts))])
     if base in ("Annotated", "Final", "Required", "NotRequired", "ClassVar"):
         return part(0)
     if base in _SEQUENCES:
@@ -207,6 +223,16 @@ def _generic(m: Interpreter, node: ir.Sub, name: str, depth: int) -> Value:
     if base in ("Float", "Int", "Bool", "Shaped", "Num", "Integer", "TensorType"):  # jaxtyping and its like
         return of_annotation(m, parts[0], name, depth + 1)
     return UNKNOWN
+
+
+def either(parts: list[Value]) -> Value:
+    """One of several types: a tensor or None is worth following, a tensor or something else says too little."""
+    solid = [p for p in parts if p != NONE]
+    if len(solid) > 1 and not all(type(p) in (Tensor, Obj, Tuple) for p in solid):
+        return UNKNOWN
+    if any(p is UNKNOWN for p in solid):
+        return UNKNOWN
+    return join_all(parts)
 
 
 def new_list(m: Interpreter, elem: Value) -> Obj:

@@ -209,7 +209,17 @@ def _of_tensor(m: Interpreter, v: Tensor, name: str) -> Value:
     attribute = ATTRIBUTES.get(f"torch.Tensor.{name}")
     if attribute is not None:
         return attribute(m, v, name)
+    if name in _NOT_TENSOR:
+        return UNKNOWN  # so that it was no tensor after all
     return Bound(Lib(f"torch.Tensor.{name}"), v)
+
+
+_NOT_TENSOR = frozenset(
+    "items keys get pop update append extend insert startswith endswith lower upper strip setdefault state_dict "
+    "load_state_dict parameters named_parameters children modules train eval forward shape_ config logits loss "
+    "last_hidden_state pixel_values input_ids attention_mask boxes labels tensors image_sizes sample to_dict "
+    "model_dump encode decode".split()
+)
 
 
 def _of_library(m: Interpreter, v: Lib, name: str) -> Value:

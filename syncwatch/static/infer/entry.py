@@ -69,10 +69,12 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     main.slots["__name__"] = Const("str", "__main__")
     main.slots["__file__"] = Const("str", path)
     m.frame = Frame(main, None, "", 0)
+    m.root_key = project.key(path)
     m.memo = project.shared.setdefault("memo", {})
-    is_test = bool(_TESTS.search(project.key(path)))
+    is_test = bool(_TESTS.search(m.root_key))
     m.limit = m.steps + (_TEST_STEPS if is_test else _MAIN_STEPS)
     _guarded_run(m, lambda: m.exec_block(form.body))
+    m.in_program = False
     if not is_test:
         _enter_rest(m, main)
     m.journal.undo(0)
@@ -183,6 +185,7 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
     m.frame = frame
     m.calls.clear()
     m.limit = 1 << 60
+    m.preparing = assumptions.prepares_data(m.root_key, func.qualname)
     receiver: Value = None
     args: list[Value] = []
     params = list(func.node.params)
@@ -217,6 +220,11 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
     m.journal.undo(base)
 
 
+# Files whose functions look at results or make other files, and are no part of a step.
+_ASIDE = re.compile(r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|scripts|tools)(/|\.py$)")
+_STORED = re.compile(r"state_dict|checkpoint|weights?$|^sd$|^ckpt")
+
+
 class _Rest:
     """`*args` of an entered function: nothing is known of it."""
 
@@ -227,12 +235,14 @@ class _Rest:
 def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str, Value]) -> str:
     name = func.name
     if heat.is_hot_name(m, name):
-        return "step"
+        return "setup" if _ASIDE.search(m.root_key) else "step"
     if heat.is_setup_name(name):
+        return "setup"
+    if _ASIDE.search(m.root_key):
         return "setup"
     if cls is not None and "torch.nn.Module" in class_library_types(cls):
         return "step"
-    if any(_tensor_inside(v) for v in kwargs.values()):
+    if any(_tensor_inside(v) for k, v in kwargs.items() if not _STORED.search(k)):
         return "step"
     return "setup"
 

@@ -20,7 +20,10 @@ _STEPS = re.compile(r"(^|_)(steps?|iters?|iterations?|timesteps?|it|i_step|globa
 _SETUP = re.compile(
     r"^_*(init|build|make|create|setup|set_up|load|register|configure|prepare_model|get_model|construct|"
     r"from_pretrained|reset_parameters|add|convert|export|save|download|parse|from_config|__init|warmup|warm_up|"
-    r"initialize|init_weights|patch|fuse|switch|replace|freeze|unfreeze|copy_weights|load_state)(_|$)|^__init__$"
+    r"initialize|init_weights|patch|fuse|switch|replace|freeze|unfreeze|copy_weights|load_state|checkpoint|"
+    r"reparameterize|reparametrize|resize|resample|gen|remap|merge|unfuse|from|state_dict|set|quantize|prune|onnx|trace|plot|draw|show|display|annotate|visuali[sz]e|"
+    r"report|summar\w+|profile\w*|benchmark|info|describe|offload|dispatch|attach|cpu_offload|disk_offload|auto_\w+)(_|$)"
+    r"|_(init|fuse|reparam|buffers|weights|snapshot|filter_fn|state_dict|checkpoint|table)(_|$)|^__init__$"
     r"|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
     re.I,
 )
@@ -65,6 +68,8 @@ def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
         return frame.heat
     if type(node) is ir.While:
         return "epoch" if _holds_batch_loop(node.body) else "step"
+    if not m.in_program and not _drives(node):
+        return frame.heat
     names = _names(node.target) + _names(node.iter)
     if _over_parts(node.iter) or _is_literal(seq):
         return frame.heat
@@ -77,6 +82,14 @@ def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
     if type(seq) is Iter or type(seq) is Obj or _works(node.body):
         return "step" if _works(node.body) else frame.heat
     return frame.heat
+
+
+def _drives(node: ir.ForStmt) -> bool:
+    """Whether a loop in a function that nobody calls looks like one over batches or steps."""
+    names = _names(node.target) + _names(node.iter)
+    if any(_EPOCH.search(n) or _BATCHES.search(n) or _STEPS.search(n) for n in names):
+        return True
+    return _trains(node.body) or _holds_batch_loop(node.body)
 
 
 def _is_literal(seq: Value) -> bool:
@@ -202,11 +215,38 @@ def is_batch_loop(node: ir.ForStmt) -> bool:
     return _trains(node.body) or (_BATCHES.search(text) is not None and _works(node.body))
 
 
-def is_guard(test: Any, outcome: bool | None, m: Interpreter) -> bool:
-    """Whether a branch runs only now and then: every N steps, on one rank, when something is logged."""
-    if outcome is not None:
+def is_guard(test: Any, body: ir.Block) -> bool:
+    """Whether a branch runs only now and then: every N steps, on one rank, when something is logged, or once."""
+    return _guard_text(test, 0) or _makes_once(test, body)
+
+
+def _makes_once(test: Any, body: ir.Block) -> bool:
+    """`if self.x is None: self.x = …`, `if key not in state: state[key] = …`, `if len(state) == 0: state[key] = …`."""
+    if type(test) is ir.Bool:
+        return any(_makes_once(v, body) for v in test.values)
+    subject: Any = None
+    if type(test) is ir.Compare and len(test.ops) == 1:
+        if test.ops[0] == "is" and type(test.rights[0]) is ir.Const and type(test.left) is not ir.Name:
+            subject = test.left
+        elif test.ops[0] == "not in":
+            subject = test.rights[0]
+        elif test.ops[0] == "==" and type(test.left) is ir.Call and _names(test.left.func) == ["len"]:
+            subject = test.left.args[0].value if test.left.args else None
+    elif type(test) is ir.Unary and test.op == "not":
+        value = test.value
+        if type(value) is ir.Call and _names(value.func) in (["hasattr"], ["len"]) and value.args:
+            subject = value.args[0].value
+        elif type(value) in (ir.Attr, ir.Sub):
+            subject = value
+    if subject is None:
         return False
-    return _guard_text(test, 0)
+    names = _names(subject)
+    return bool(names) and any(
+        names == _names(t)[: len(names)] and type(t) in (ir.Attr, ir.Sub)
+        for s in body
+        if type(s) in (ir.Assign, ir.AnnAssign)
+        for t in (s.targets if type(s) is ir.Assign else (s.target,))
+    )
 
 
 def _guard_text(node: Any, depth: int) -> bool:
@@ -233,8 +273,19 @@ def _guard_text(node: Any, depth: int) -> bool:
     return False
 
 
+def moves_in_place(s: ir.Assign) -> bool:
+    """Whether an assignment moves an attribute to a device and keeps it there: `self.x = self.x.to(device)`."""
+    target, value = s.targets[0], s.value
+    if type(target) is not ir.Attr or type(value) is not ir.Call or type(value.func) is not ir.Attr:
+        return False
+    return value.func.attr in ("to", "cuda") and _names(value.func.value) == _names(target)
+
+
 def _modulo(node: Any) -> bool:
-    return type(node) is ir.Binary and node.op == "%" and type(node.left) is not ir.Const
+    """`step % n`, where `n` is no tiny number: every second step is hardly a guard."""
+    if type(node) is not ir.Binary or node.op != "%" or type(node.left) is ir.Const:
+        return False
+    return not (type(node.right) is ir.Const and node.right.value in (1, 2))
 
 
 def raises(block: ir.Block) -> bool:

@@ -65,6 +65,7 @@ class Interpreter:
         self.faults: list[str] = []
         self.loop_depth = 0
         self.root_key = ""  # the path of the root, relative to the project
+        self.in_program = True  # what runs now is reached from the root's own body
         self.preparing = False  # the function entered prepares data
         self.clock = 0
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote

@@ -415,6 +415,8 @@ def contains(m: Interpreter, item: Value, container: Value, node: Any, *, negate
 def _contains(m: Interpreter, item: Value, c: Value, node: Any) -> bool | None:
     kind = type(c)
     if kind is Tensor:
+        if _is_text(item):
+            return None  # it would raise: here it is something else
         events.ask(m, ("torch.Tensor.__contains__",), (c, item), {}, via="in", node=node)
         return None
     if kind is Const and type(item) is Const and isinstance(c.value, str) and isinstance(item.value, str):
@@ -446,6 +448,8 @@ def _contains(m: Interpreter, item: Value, c: Value, node: Any) -> bool | None:
 
 def _compare_elements(m: Interpreter, item: Value, items: tuple[Value, ...], node: Any) -> None:
     """`t in [a, b]` compares with each element and asks for the truth of the result."""
+    if _is_text(item):
+        return
     for x in items[:4]:
         if type(item) is Tensor or type(x) is Tensor:
             m.implicit("torch.Tensor.__bool__", join(item, x) if type(x) is Tensor else item, "in", node)

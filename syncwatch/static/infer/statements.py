@@ -38,7 +38,12 @@ def _expr(m: Interpreter, s: ir.ExprStmt) -> bool:
 
 @executes(ir.Assign)
 def _assign(m: Interpreter, s: ir.Assign) -> bool:
+    frame = m.frame
+    guarded = frame.guarded
+    # `self.x = self.x.to(device)` copies once: afterwards it is there
+    frame.guarded = guarded or heat.moves_in_place(s)
     value = m.eval(s.value)
+    frame.guarded = guarded
     for target in s.targets:
         m.frame.pos = s.pos
         assign(m, target, value)
@@ -179,7 +184,7 @@ def _if(m: Interpreter, s: ir.If) -> bool:
         return m.exec_block(s.body if verdict else s.orelse)
     journal = m.journal
     guarded = frame.guarded
-    guard = heat.is_guard(s.test, verdict, m)
+    guard = heat.is_guard(s.test, s.body)
     yields = len(frame.yields)
     mark = journal.mark()
     frame.guarded = guarded or guard or heat.raises(s.body)
