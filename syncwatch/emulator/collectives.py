@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from syncwatch.emulator.events import EVENTS
-from syncwatch.emulator.patching import Patches
+from syncwatch.emulator.patching import Patches, named_like
+from syncwatch.emulator.pinned import is_pinned, pin
 from syncwatch.emulator.values import value_of
 
 _COLLECTIVES = (
@@ -47,9 +49,29 @@ def _on_values(op: Any) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         out = op(*(_values(arg) for arg in args), **{name: _values(arg) for name, arg in kwargs.items()})
-        return (args[0], out[1]) if returns_tensors else out  # the tensors that were written to, and the work
+        if not returns_tensors:
+            return out
+        return args[0], _work_on_device(out[1], args[0])  # the tensors that were written to, and the work
 
     return kernel
+
+
+def _work_on_device(boxed: Any, tensors: Any) -> Any:
+    """The same work, whose result are the device tensors: DistributedDataParallel takes gradients from there."""
+    from torch.distributed import Work
+    from torch._C._distributed_c10d import _create_work_from_future
+
+    try:
+        future = Work.unbox(boxed).get_future()
+    except RuntimeError:  # a backend without futures
+        return boxed
+    results = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+    return _create_work_from_future(future.then(lambda done: _finished(done, results))).boxed()
+
+
+def _finished(done: Any, results: Any) -> Any:
+    done.wait()  # raises what went wrong
+    return results
 
 
 def _values(arg: Any) -> Any:
@@ -59,6 +81,42 @@ def _values(arg: Any) -> Any:
     if isinstance(arg, (list, tuple)):
         return [_values(item) for item in arg]
     return arg
+
+
+class _Pinning(TorchDispatchMode):
+    """Makes pinned memory for C++ code that asks for it: a backend in Python cannot offer an allocator."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.ops.aten.is_pinned.default:
+            return is_pinned(args[0])
+        if not kwargs.get("pin_memory"):
+            return func(*args, **kwargs)
+        return pin(func(*args, **{**kwargs, "pin_memory": False}))
+
+
+def _install_unused_parameters(patches: Patches) -> None:
+    """DistributedDataParallel copies the map of used parameters through pinned memory at the end of backward."""
+    reducers: weakref.WeakSet[Any] = weakref.WeakSet()
+    ddp = torch.nn.parallel.DistributedDataParallel
+    graph = sys.modules["torch.autograd.graph"]
+    original_init, original_run = ddp.__init__, graph._engine_run_backward
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original_init(self, *args, **kwargs)
+        if self.find_unused_parameters:
+            reducers.add(self)
+
+    def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+        if not reducers:
+            return original_run(*args, **kwargs)
+        with _Pinning():
+            return original_run(*args, **kwargs)
+
+    patches.set(ddp, "__init__", named_like(init, original_init))
+    for name in ("torch.autograd.graph", "torch.autograd", "torch._tensor"):
+        if getattr(sys.modules[name], "_engine_run_backward", None) is original_run:
+            patches.set(sys.modules[name], "_engine_run_backward", engine_run_backward)
 
 
 def _wants_nccl(backend: Any) -> bool:
@@ -126,3 +184,4 @@ def install(patches: Patches) -> None:
     everywhere("is_nccl_available", lambda original: lambda: True)
     patches.wrap(c10d, "_get_object_coll_device", object_device)
     patches.wrap(c10d, "_get_pg_default_device", default_device)
+    _install_unused_parameters(patches)
