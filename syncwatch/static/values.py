@@ -370,8 +370,11 @@ def _merge(a: Value, b: Value) -> Value | None:
         return Range(None)
     if kind is Array and a.type == b.type:
         return Array(a.type, merge_shapes(a.shape, b.shape), a.dtype if a.dtype == b.dtype else None)
-    if kind is Device and a.type == b.type:
-        return Device(a.type, a.index if a.index == b.index else None, a.sure and b.sure)
+    if kind is Device:
+        if a.type == b.type:
+            return Device(a.type, a.index if a.index == b.index else None, a.sure and b.sure)
+        # code that can run on an accelerator is looked at as if it did
+        return Device("cuda" if "cuda" in (a.type, b.type) else None, None, False)
     if kind is Dtype:
         return Dtype("")
     return None

@@ -47,7 +47,7 @@ _NUMBERS = re.compile(
     r"len|idx|index|name|type|mode|fn|func|id|path|kwargs|args|config|cfg|shape|hw|step|ratio|rate|scale|eps|prob)|size|shape|"
     r"height|width|dim|seq_len|length|scale|eps|mode|name|path|args|kwargs|config|cfg|meta|metas|img_metas|"
     r"tokenizer|model|net|module|opt|optimizer|loader|device|dtype|verbose|debug|training|train|cache|"
-    r"past_key_values?|return_\w+|output_\w+|use_\w+|is_\w+|with_\w+|profile|visualize|embed|augment|key|"
+    r"past_key_values?|\w*cache\w*|do_\w+|should_\w+|has_\w+|return_\w+|output_\w+|use_\w+|is_\w+|with_\w+|profile|visualize|embed|augment|key|"
     r"text|texts|prompt|prompts|names?|phase|stage|func|fn|callback|hook|"
     r"batch|data|sample|samples|inputs?_dict|targets|target_list|features_list|outputs|info|rank|lr)$"
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from syncwatch.static import ir
 from syncwatch.static.infer import attributes, events, functions, instances
-from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.types import class_attr, library_types, type_name
 from syncwatch.static.library import protocol
 from syncwatch.static.library.protocol import DEFAULTS, MODELS, LibCall, by_prefix, canonical, lineage
@@ -228,7 +228,7 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     events.ask(m, (name,), args, kwargs, via="call", node=_subject(node), has_star=star)
     model = MODELS.get(name)
     if model is not None:
-        return model(m, LibCall(name, args, kwargs, None, star))
+        return run_model(m, model, LibCall(name, args, kwargs, None, star))
     if protocol.is_class(name):
         return instances.instantiate_library(m, name, args, kwargs, star)
     return _run(m, name, None, args, kwargs, star)
@@ -263,7 +263,7 @@ def call_library_method(
         model = MODELS.get(f"{t}.{method}")
         if model is not None:
             m.frame.pos = pos
-            return model(m, LibCall(f"{t}.{method}", args, kwargs, receiver, star))
+            return run_model(m, model, LibCall(f"{t}.{method}", args, kwargs, receiver, star))
     if method == "__init__":
         return NONE
     return _run(m, f"{types[0]}.{method}", receiver, args, kwargs, star)
@@ -284,7 +284,20 @@ def _run(m: Interpreter, name: str, receiver: Value, args: Args, kwargs: Kwargs,
         model = by_prefix(DEFAULTS, name)  # type: ignore[assignment]
     if model is None:
         return UNKNOWN
-    return model(m, LibCall(name, args, kwargs, receiver, star))
+    return run_model(m, model, LibCall(name, args, kwargs, receiver, star))
+
+
+def run_model(m: Interpreter, model: Any, call_: LibCall) -> Value:
+    """What a model says; Unknown where it fails."""
+    try:
+        return model(m, call_)
+    except (OutOfSteps, RecursionError):
+        raise
+    except Exception as fault:
+        if m.strict:
+            raise
+        m.faults.append(f"{m.frame.module.path}:{m.frame.pos[0]}: {call_.name}: {type(fault).__name__}: {fault}")
+        return UNKNOWN
 
 
 def _subject(node: Any) -> Any:

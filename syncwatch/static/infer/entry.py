@@ -222,6 +222,7 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
 
 # Files whose functions look at results or make other files, and are no part of a step.
 _ASIDE = re.compile(r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|scripts|tools)(/|\.py$)")
+_DRIVER = re.compile(r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$")
 _STORED = re.compile(r"state_dict|checkpoint|weights?$|^sd$|^ckpt")
 
 
@@ -234,13 +235,15 @@ class _Rest:
 
 def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str, Value]) -> str:
     name = func.name
+    if _ASIDE.search(m.root_key) or heat.is_setup_name(name):
+        return "setup"
+    is_module = cls is not None and "torch.nn.Module" in class_library_types(cls)
+    if cls is not None and not is_module and _DRIVER.search(cls.name):
+        # it drives a loop of its own, or is called once for a whole result
+        return "step" if heat.is_hot_name(m, name) and name != "__call__" else "setup"
     if heat.is_hot_name(m, name):
-        return "setup" if _ASIDE.search(m.root_key) else "step"
-    if heat.is_setup_name(name):
-        return "setup"
-    if _ASIDE.search(m.root_key):
-        return "setup"
-    if cls is not None and "torch.nn.Module" in class_library_types(cls):
+        return "epoch" if heat.holds_batch_loop(func.node.body) else "step"
+    if is_module:
         return "step"
     if any(_tensor_inside(v) for k, v in kwargs.items() if not _STORED.search(k)):
         return "step"

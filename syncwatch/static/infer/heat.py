@@ -153,6 +153,11 @@ def _holds_batch_loop(block: ir.Block) -> bool:
     return _facts_of(block)[2]
 
 
+def holds_batch_loop(block: Any) -> bool:
+    """Whether a function's body holds a loop over batches or steps, which does what is repeated."""
+    return type(block) is tuple and _holds_batch_loop(block)
+
+
 class _Finder:
     """Looks through statements for training calls, other calls, and loops over batches."""
 
