@@ -83,6 +83,8 @@ def read_notebook(data: bytes) -> Notebook:
 
 def blank_magics(cell: str) -> str:
     """The code of a cell with what only IPython understands replaced by `pass` or `None`; lines stay where they are."""
+    if _is_plain(cell):
+        return cell
     lines = cell.split("\n")
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     if lines[first].startswith("%%"):
@@ -105,6 +107,22 @@ def blank_magics(cell: str) -> str:
     return "\n".join(result)
 
 
+def _is_plain(cell: str) -> bool:
+    """Whether a cell is Python as it stands: `%` at the start of a line may continue an expression or a string."""
+    if not any(char in cell for char in "%!?"):
+        return True
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def broken_cells(notebook: Notebook) -> dict[int, SyntaxProblem]:
     """The cells that are no Python by themselves, by number; the problems carry lines of the joined text."""
     from syncwatch.static.lower import lower
@@ -123,8 +141,8 @@ def _cells(content: Any) -> list[Any] | None:
         return None
     cells = content.get("cells")
     if cells is None and isinstance(content.get("worksheets"), list):  # format 3
-        sheets = [sheet for sheet in content["worksheets"] if isinstance(sheet, dict)]
-        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
+        sheets = [sheet.get("cells") for sheet in content["worksheets"] if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
     return cells if isinstance(cells, list) else None
 
 
@@ -139,5 +157,5 @@ def _is_python(content: dict[str, Any]) -> bool:
 
 
 def _text(source: Any) -> str:
-    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    text = "".join(map(str, source)) if isinstance(source, list) else source if isinstance(source, str) else ""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -30,6 +30,12 @@ def forms() -> ModuleType:
     return _support("forms")
 
 
+@pytest.fixture(scope="session")
+def mutate() -> ModuleType:
+    """See tests/support/mutate.py."""
+    return _support("mutate")
+
+
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], Path]:
     """Writes files (name to text) into a scratch folder, which becomes the current one."""

@@ -90,8 +90,8 @@ def test_what_git_ignores_is_left_out(write: Write) -> None:
 
 def test_gitignore_files_are_read_as_git_reads_them(write: Write) -> None:
     patterns = "# a comment\n\n*.tmp.py\nlogs/\n!logs/keep.py\ndeep/**/x.py\na?.py\n\\#odd.py\n[bc].py\n"
-    names = "x.tmp.py logs/keep.py logs.py deep/x.py deep/a/b/x.py ab.py abc.py #odd.py b.py d.py".split()
-    root = write({".gitignore": patterns, **dict.fromkeys(names, "")})
+    listed_names = "x.tmp.py logs/keep.py logs.py deep/x.py deep/a/b/x.py ab.py abc.py #odd.py b.py d.py"
+    root = write({".gitignore": patterns, **dict.fromkeys(listed_names.split(), "")})
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     listed = subprocess.run(
         ["git", "ls-files", "-o", "--exclude-standard", "*.py"], cwd=root, check=True, capture_output=True, text=True
