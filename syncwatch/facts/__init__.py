@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from syncwatch.facts.describe import Call, Prediction
+from syncwatch.facts.ops import silent
 from syncwatch.facts.table import Fact, Table, judge
 
 __all__ = ["Call", "Fact", "Prediction", "by_leaf", "by_name", "canonical", "predict", "predict_leaf", "table"]
@@ -27,7 +28,7 @@ def table() -> Table:
 
 def by_name(name: str) -> Fact | None:
     """The row of a public operation (`torch.Tensor.item`), under any of its names; None where the table has none."""
-    return table().public.get(name)
+    return table().public.get(name) or silent.lookup(name)
 
 
 def by_leaf(name: str) -> Fact | None:
@@ -37,10 +38,12 @@ def by_leaf(name: str) -> Fact | None:
     """
     leaves = table().leaves
     plain = name.replace("::", ".").removeprefix("torch.ops.").removesuffix(".default")
-    found = leaves.get(plain)
-    if found is None and plain.count(".") > 1:
-        found = leaves.get(plain.rpartition(".")[0])
-    return found
+    base = plain.rpartition(".")[0] if plain.count(".") > 1 else plain
+    if base.startswith("aten._foreach_"):
+        base = (
+            "aten._foreach"  # lists of tensors, with host numbers or device tensors: all measured ones return at once
+        )
+    return leaves.get(plain) or leaves.get(base) or silent.lookup(base)
 
 
 def canonical(name: str) -> str:

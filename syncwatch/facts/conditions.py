@@ -119,7 +119,9 @@ def is_cuda(arg: Arg | None) -> Verdict:
         return None if arg.device is None else arg.device == "cuda"
     if arg.sort in SEQUENCES:
         return None if arg.items is None else any_of(is_cuda(item) for item in arg.items)
-    return None if arg.sort == "mapping" else False
+    if arg.sort == "mapping":
+        return None if arg.items is None else any_of(is_cuda(item) for item in arg.items)
+    return False
 
 
 def is_host(arg: Arg | None) -> Verdict:
@@ -306,15 +308,35 @@ def device_is(name: str, device: str) -> Condition:
     return Condition(f"`{name}` names {other}", test, f"`{name}` does not name {other}")
 
 
-def attr(name: str, attribute: str, default: bool) -> Condition:
-    """A boolean attribute of an object: an optimizer's `fused`, a module's `training`."""
+def numel(arg: Arg | None) -> int | None:
+    """The number of elements of a tensor, where its size and the size of an element are known."""
+    if arg is None or arg.nbytes is None or "itemsize" not in arg.attrs:
+        return None
+    itemsize = arg.attrs["itemsize"].value
+    return arg.nbytes // itemsize if isinstance(itemsize, int) and itemsize else None
+
+
+def filled(name: str) -> Condition:
+    """The tensor has elements. Where its size is not known it is taken to have some."""
 
     def test(bound: Bound) -> Verdict:
         arg = bound.get(name)
-        if arg is None:
-            return None
-        if attribute not in arg.attrs:
-            return None
-        return truth(arg.attrs[attribute], default)
+        return arg is not None and arg.nbytes != 0
+
+    return Condition("", test, f"{label(name)} is empty")
+
+
+def attr(name: str, attribute: str, default: bool, unknown: Verdict = None) -> Condition:
+    """A boolean attribute of an object: an optimizer's `fused`, a module's `training`.
+
+    `unknown` is the answer where nothing is known of the attribute.
+    """
+
+    def test(bound: Bound) -> Verdict:
+        arg = bound.get(name)
+        if arg is None or attribute not in arg.attrs:
+            return unknown
+        verdict = truth(arg.attrs[attribute], default)
+        return unknown if verdict is None else verdict
 
     return Condition(f"`{attribute}` is set", test, f"`{attribute}` is not set")

@@ -16,7 +16,6 @@ def areas() -> Iterator[tuple[Fact, ...]]:
         nn,
         reads,
         shapes,
-        silent,
         solvers,
         sparse,
         training,
@@ -36,6 +35,5 @@ def areas() -> Iterator[tuple[Fact, ...]]:
         distributions,
         sparse,
         leaves,
-        silent,
     ):
         yield module.FACTS

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from syncwatch.facts.conditions import SEQUENCES, Bound, Condition, Verdict, all_of, any_of, is_cuda, is_host
-from syncwatch.facts.describe import Arg
-from syncwatch.facts.table import Case, copies_out, fact, methods, reads, sizes_by_data, uploads
+from syncwatch.facts.conditions import (
+    SEQUENCES,
+    Bound,
+    Condition,
+    Verdict,
+    all_of,
+    any_of,
+    is_cuda,
+    is_host,
+    numel,
+    truth,
+)
+from syncwatch.facts.describe import Arg, Call
+from syncwatch.facts.table import Case, bind, both, copies_out, fact, methods, reads, sizes_by_data, uploads
 
 WHERE = "torch.where or masked_fill keep the shape; or keep indices of a fixed number (topk, nonzero_static)"
 INDEX_ONCE = "build the index on the device once (torch.tensor(..., device=x.device)) and reuse it"
@@ -28,18 +40,28 @@ def components(index: Arg | None) -> Iterator[Arg]:
 
 def _mask(part: Arg) -> Verdict:
     """A mask on the GPU: how many elements it picks is known only there."""
-    if part.sort in _BASIC or part.sort in SEQUENCES or part.sort == "ndarray":
+    if part.sort in _BASIC:
         return False
+    if part.sort in SEQUENCES or part.sort == "ndarray":
+        return _boolean_list(part)  # it goes to the device first
     boolean = None if part.dtype is None else part.dtype in ("bool", "uint8")
     return all_of(iter((boolean, is_cuda(part))))
 
 
+def _boolean_list(part: Arg) -> Verdict:
+    if part.sort == "ndarray":
+        return None if part.dtype is None else part.dtype == "bool"
+    return None if part.items is None else bool(part.items) and part.items[0].sort == "bool"
+
+
 def _host_index(part: Arg) -> Verdict:
-    """A list, array or CPU tensor used as index."""
+    """A list, array or CPU tensor of integers used as index. (The positions of a mask in host memory are found on the
+    host and go through pinned memory, without a wait.)"""
     if part.sort in ("sequence", "ndarray"):
         return True
     if part.sort == "tensor":
-        return all_of(iter((is_host(part), None if part.dim is None else part.dim > 0)))
+        integer = None if part.dtype is None else part.dtype != "bool"
+        return all_of(iter((is_host(part), None if part.dim is None else part.dim > 0, integer)))
     return None if part.sort == "unknown" else False
 
 
@@ -100,7 +122,7 @@ def _receiver_cuda(bound: Bound) -> Verdict:
 
 _has_mask = Condition(
     "the index is a mask on the GPU, and how many elements it picks is known only there",
-    _any_part(_mask),
+    lambda bound: all_of(iter((_receiver_cuda(bound), _any_part(_mask)(bound)))),
     "the index is no mask",
 )
 _host_part = Condition(
@@ -143,21 +165,24 @@ def _is_masked_fill(bound: Bound) -> Verdict:
     advanced = [part for part in components(bound.get("index")) if _advanced(part) is not False]
     if any(_advanced(part) is None for part in advanced):
         return None
-    return all_of(
-        iter((len(advanced) == 1, _mask(advanced[0]) if advanced else False, _host_scalar(bound.get("value"))))
-    )
+    if len(advanced) != 1 or truth(bound.get("accumulate"), False):
+        return False
+    mask, value = advanced[0], bound.get("value")
+    single = True if numel(value) == 1 and is_host(value) else _host_scalar(value)
+    return all_of(iter((mask.dim != 0, _mask(mask), single)))
 
 
 def _picks_one_element(bound: Bound) -> Verdict:
     """The index leaves no dimension: every dimension has its own number."""
     numbers = 0
     for part in components(bound.get("index")):
-        if part.sort in ("slice", "ellipsis", "none"):
-            # a slice keeps its dimension; an ellipsis may stand for no dimension, but then it is not written
+        if part.sort == "ellipsis":
+            continue
+        if part.sort in ("slice", "none", "bool"):
             return False
         if part.sort == "number" or (part.sort == "tensor" and part.dim == 0 and part.dtype == "int"):
             numbers += 1
-        elif part.sort != "bool":
+        else:
             return None
     receiver = bound.get("input")
     return None if receiver is None or receiver.dim is None else receiver.dim == numbers
@@ -165,7 +190,7 @@ def _picks_one_element(bound: Bound) -> Verdict:
 
 def _mask_needs_count(bound: Bound) -> Verdict:
     masked = _is_masked_fill(bound)
-    return all_of(iter((_any_part(_mask)(bound), None if masked is None else not masked)))
+    return all_of(iter((_receiver_cuda(bound), _any_part(_mask)(bound), None if masked is None else not masked)))
 
 
 def _uploads_value(bound: Bound) -> Verdict:
@@ -173,6 +198,8 @@ def _uploads_value(bound: Bound) -> Verdict:
     value = bound.get("value")
     scalar = _host_scalar(value)
     advanced = _is_advanced(bound)
+    if advanced is True and _is_masked_fill(bound):
+        return False
     if scalar is False:
         written = is_host(value) if value is not None and value.sort in ("tensor", "unknown") else False
         return all_of(iter((_receiver_cuda(bound), written)))
@@ -206,6 +233,19 @@ _cuda_value = Condition(
     "a CUDA value is written into a host tensor", _value_to_host, "value and tensor are on the same device"
 )
 
+
+def _bind_index_put(call: Call) -> Bound:
+    """`x.index_put_((i, j), value)` is `x[i, j] = value`."""
+    bound = bind(("input", "index", "value", "accumulate"), call)
+    index = bound.values.pop("indices", None) or bound.values.get("index")
+    value = bound.values.pop("values", None) or bound.values.get("value")
+    if index is not None:
+        bound.values["index"] = replace(index, sort="tuple") if index.sort in SEQUENCES else index
+    if value is not None:
+        bound.values["value"] = value
+    return bound
+
+
 FACTS = (
     fact(methods("__getitem__"), "input index", *_index_cases, note="Numbers, slices and device indices make no wait."),
     fact(
@@ -215,5 +255,13 @@ FACTS = (
         *_index_cases[1:],
         uploads(_host_value, instead=FILL),
         copies_out(_cuda_value, instead="keep the table on the device"),
+    ),
+    fact(
+        (*both("index_put"), "torch.Tensor.index_put_"),
+        "input index value accumulate",
+        sizes_by_data(_fill_mask, waits=_count(_mask), instead=WHERE),
+        uploads(_host_part, waits=_count(_host_index), instead=INDEX_ONCE),
+        uploads(_host_value, instead="give the value as a tensor on the device"),
+        binder=_bind_index_put,
     ),
 )

@@ -13,7 +13,10 @@ from syncwatch.facts.conditions import (
     absent,
     all_of,
     any_of,
+    attr,
+    filled,
     flag,
+    given,
     is_cuda,
     is_given,
     is_host,
@@ -22,6 +25,8 @@ from syncwatch.facts.conditions import (
     tensor,
 )
 from syncwatch.facts.ops.indexing import INDEX_ONCE, WHERE
+from syncwatch.facts.ops.reads import may_be_equal
+from syncwatch.facts.ops.shapes import SORTED_SEARCH
 from syncwatch.facts.ops.solvers import EX
 from syncwatch.facts.ops.transfers import incoming, outgoing
 from syncwatch.facts.table import leaf, reads, sizes_by_data, solves, uploads
@@ -64,9 +69,12 @@ def _index_host(bound: Bound) -> Verdict:
     indices = bound.get("indices")
     if indices is None or indices.items is None:
         return None
-    return all_of(
-        iter((is_cuda(bound.get("input")), any_of(is_host(item) for item in indices.items if item.sort == "tensor")))
+    on_host = (
+        all_of(iter((is_host(item), None if item.dtype is None else item.dtype != "bool")))
+        for item in indices.items
+        if item.sort == "tensor"
     )
+    return all_of(iter((is_cuda(bound.get("input")), any_of(on_host))))
 
 
 def _host_number(bound: Bound) -> Verdict:
@@ -123,7 +131,8 @@ FACTS = (
     leaf("is_nonzero", "input", reads(_cuda)),
     leaf("_to_copy", "input", outgoing(_to("cpu")), *incoming("input", _to("cuda"))),
     leaf("copy_ copy _copy_from", "dst input non_blocking", outgoing(_dst("cpu")), *incoming("input", _dst("cuda"))),
-    leaf("equal allclose", "input other", reads(_cuda)),
+    leaf("equal", "input other", reads(_cuda & Condition("", may_be_equal, "the shapes differ"))),
+    leaf("allclose", "input other", reads(_cuda)),
     leaf("nonzero nonzero_numpy argwhere", "input", sizes_by_data(_cuda), instead=WHERE),
     leaf("masked_select", "input mask", sizes_by_data(on_cuda("input", "mask")), instead=WHERE),
     leaf("_unique _unique2 unique_dim unique_consecutive unique_dim_consecutive", "input", sizes_by_data(_cuda)),
@@ -134,14 +143,20 @@ FACTS = (
         instead="scatter_add_ into a tensor of known size",
     ),
     leaf("histc", "input bins min max", reads(_cuda & _no_bounds, waits=2), instead="pass min= and max="),
-    leaf("isin.Tensor_Tensor", "input test_elements", sizes_by_data(_cuda, waits=None)),
+    leaf(
+        "isin.Tensor_Tensor", "elements test_elements", sizes_by_data(on_cuda("elements") & SORTED_SEARCH, waits=None)
+    ),
     leaf(
         "repeat_interleave.Tensor",
         "input output_size",
         sizes_by_data(_cuda & absent("output_size"), waits=2),
         instead="pass output_size=",
     ),
-    leaf("segment_reduce", "input reduce lengths indices offsets axis unsafe", reads(_cuda & ~flag("unsafe"))),
+    leaf(
+        "segment_reduce",
+        "input reduce lengths indices offsets axis unsafe",
+        reads(_cuda & given("lengths") & ~flag("unsafe")),
+    ),
     leaf("masked_fill.Tensor masked_fill_.Tensor", "input mask value", reads(on_cuda("value"))),
     leaf("index_fill.int_Tensor index_fill_.int_Tensor", "input dim index value", reads(on_cuda("value"))),
     leaf(
@@ -174,11 +189,20 @@ FACTS = (
     leaf("_ctc_loss", "log_probs targets input_lengths target_lengths", uploads(on_cuda("log_probs"), waits=None)),
     leaf("_linalg_check_errors", "input", solves(_cuda), instead=EX),
     leaf(
-        "_linalg_eigh _linalg_svd linalg_eig linalg_lu linalg_lstsq linalg_ldl_factor_ex linalg_ldl_solve",
+        "_linalg_eigh _linalg_svd linalg_lstsq linalg_ldl_factor_ex linalg_ldl_solve linalg_matrix_exp "
+        "linalg_pinv.atol_rtol_tensor",
         "input",
-        solves(_cuda, waits=None),
+        solves(_cuda & filled("input"), waits=None),
     ),
-    leaf("linalg_lu_factor_ex cholesky", "input", solves(_cuda), instead=EX),
-    leaf("linalg_matrix_exp", "input", solves(_cuda, waits=None)),
-    leaf("linalg_pinv.atol_rtol_tensor linalg_eigvals _linalg_eigvals", "input", solves(_cuda, waits=None)),
+    leaf("linalg_eig linalg_eigvals _linalg_eigvals", "input", solves(_cuda, waits=None)),
+    leaf("cholesky", "input", solves(_cuda & filled("input")), instead=EX),
+    leaf(
+        "linalg_lu linalg_lu_factor_ex",
+        "input",
+        solves(
+            (_cuda & filled("input") & ~attr("input", "square", True)).described(
+                "the matrices are not square, which takes a path that waits", "the matrices are square"
+            )
+        ),
+    ),
 )

@@ -6,10 +6,12 @@ from syncwatch.facts.conditions import (
     Bound,
     Condition,
     Verdict,
+    all_of,
     attr,
     is_cuda,
     is_given,
     on_cuda,
+    opposite,
 )
 from syncwatch.facts.table import Case, copies_out, fact, functional, reads, sizes_by_data, uploads
 from syncwatch.model import Kind
@@ -25,7 +27,12 @@ def forward(*names: str) -> tuple[str, ...]:
 def _lengths_waits(bound: Bound) -> int | None:
     """ctc_loss: two lengths go to the host where they are on the device, and its own tables come back."""
     on_device = is_cuda(bound.get("input_lengths"))
-    return None if on_device is None else (8 if on_device else 5)
+    if on_device is None:
+        return None
+    if on_device:
+        return 8
+    targets = is_cuda(bound.get("targets"))
+    return None if targets is None else (6 if targets else 5)
 
 
 def _unsorted(bound: Bound) -> Verdict:
@@ -40,27 +47,13 @@ def _padding_mask(bound: Bound) -> Verdict:
 
 
 _fast_path = (
-    Condition("a padding mask is given", _padding_mask, "no padding mask is given") & ~attr("module", "training", True)
+    Condition("a padding mask is given", _padding_mask, "no padding mask is given")
+    & ~attr("module", "training", True)
+    & attr("module", "enable_nested_tensor", True, unknown=True)
 ).described(
     "in eval mode the padded batch becomes a nested tensor, whose sizes are read from the mask",
     "the module is in training mode, or has no padding mask",
 )
-
-_FUNCTIONS_SILENT = """
-relu relu_ gelu silu mish elu selu celu leaky_relu prelu rrelu glu hardtanh hardswish hardsigmoid hardshrink
-softplus softsign softshrink tanh tanhshrink sigmoid logsigmoid softmax log_softmax softmin gumbel_softmax
-dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout linear bilinear conv1d conv2d conv3d
-conv_transpose1d conv_transpose2d conv_transpose3d unfold fold avg_pool1d avg_pool2d avg_pool3d max_pool1d
-max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d lp_pool1d lp_pool2d adaptive_avg_pool1d
-adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d batch_norm
-instance_norm layer_norm group_norm rms_norm local_response_norm normalize embedding embedding_bag cross_entropy
-nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss huber_loss kl_div
-poisson_nll_loss cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss
-triplet_margin_with_distance_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
-soft_margin_loss pad interpolate upsample grid_sample affine_grid pixel_shuffle pixel_unshuffle channel_shuffle
-scaled_dot_product_attention multi_head_attention_forward cosine_similarity pairwise_distance pdist threshold
-relu6
-"""
 
 _MODULES_SILENT = """
 Linear Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d BatchNorm1d BatchNorm2d
@@ -68,13 +61,39 @@ BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm GroupNorm RMS
 ReLU6 GELU SiLU Mish ELU SELU LeakyReLU PReLU Sigmoid Tanh Softmax LogSoftmax Dropout Dropout2d Identity Flatten
 Unflatten MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d
 AdaptiveMaxPool2d Upsample PixelShuffle MultiheadAttention TransformerEncoderLayer TransformerDecoderLayer
-TransformerDecoder LSTM GRU RNN LSTMCell GRUCell RNNCell CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss
+LSTM GRU RNN LSTMCell GRUCell RNNCell CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss
 HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss CosineEmbeddingLoss TripletMarginLoss MarginRankingLoss ZeroPad2d
 ReflectionPad2d Unfold Fold
 """
 
 
+def _causal(mask: str, told: str, source: str) -> Condition:
+    """The stack compares the mask with the causal one, to take a faster kernel."""
+
+    def test(bound: Bound) -> Verdict:
+        return all_of(
+            iter((is_cuda(bound.get(source)), is_given(bound.get(mask)), opposite(is_given(bound.get(told)))))
+        )
+
+    return Condition(
+        f"`{mask}` is compared with the causal mask, since `{told}` is not given",
+        test,
+        f"`{mask}` is not given, or `{told}` is",
+    )
+
+
 FACTS = (
+    fact(
+        functional("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"),
+        "input p training",
+        reads(
+            on_cuda("p").described(
+                "the probability is a CUDA tensor, which is checked on the host", "`p` is a host number"
+            ),
+            waits=3,
+        ),
+        instead="pass a Python number",
+    ),
     fact(
         functional("ctc_loss"),
         "log_probs targets input_lengths target_lengths",
@@ -125,14 +144,17 @@ FACTS = (
     fact(
         forward("TransformerEncoder"),
         "module src mask src_key_padding_mask is_causal",
-        reads(_fast_path & on_cuda("src"), waits=None),
-        instead="enable_nested_tensor=False",
+        reads(_fast_path & on_cuda("src")),
+        reads(_causal("mask", "is_causal", "src")),
+        instead="enable_nested_tensor=False, and say is_causal= where a mask is given",
+    ),
+    fact(
+        forward("TransformerDecoder"),
+        "module tgt memory tgt_mask memory_mask tgt_key_padding_mask memory_key_padding_mask tgt_is_causal",
+        reads(_causal("tgt_mask", "tgt_is_causal", "tgt")),
+        instead="say tgt_is_causal= where a mask is given",
     ),
     fact(("torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.unpad_sequence"), "sequences"),
-    fact(
-        functional(*_FUNCTIONS_SILENT.split()),
-        "input",
-    ),
     fact(
         forward(*_MODULES_SILENT.split()),
         "module input",

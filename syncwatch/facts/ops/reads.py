@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.facts.conditions import Condition, any_of, flag, is_cuda, on_cuda, zero_dim
+from syncwatch.facts.conditions import Bound, Condition, Verdict, any_of, flag, is_cuda, numel, on_cuda, zero_dim
 from syncwatch.facts.ops.scalars import count_cuda
 from syncwatch.facts.table import both, copies_out, fact, functions, methods, reads
 
@@ -11,6 +11,18 @@ LOG_LATER = "collect detached tensors and format them once, after the loop or ev
 ON_DEVICE = "keep the choice on the device (torch.where, masked_fill), or test it every N steps"
 
 _cuda = on_cuda("input")
+
+
+def may_be_equal(bound: Bound) -> Verdict:
+    """Tensors of different dimensions or sizes differ without a look at the data."""
+    one, other = bound.get("input"), bound.get("other")
+    if one is None or other is None:
+        return True
+    for mine, theirs in ((one.dim, other.dim), (numel(one), numel(other))):
+        if mine is not None and theirs is not None and mine != theirs:
+            return False
+    return True
+
 
 FACTS = (
     fact(methods("item"), "input", reads(_cuda, explicit=True), instead=LATER),
@@ -43,7 +55,7 @@ FACTS = (
     fact(
         both("equal"),
         "input other",
-        reads(_cuda),
+        reads(_cuda & Condition("", may_be_equal, "the shapes differ")),
         instead="compare on the device: (a == b).all()",
         note="Tensors of different shapes, or one tensor with itself, are told apart on the host, without a wait.",
     ),

@@ -9,13 +9,17 @@ from syncwatch.facts.conditions import (
     absent,
     all_of,
     any_of,
+    filled,
+    flag,
     given,
     is_cuda,
     is_given,
     is_tensor,
+    numel,
     on_cuda,
     opposite,
     tensor,
+    truth,
 )
 from syncwatch.facts.ops.scalars import host_numbers
 from syncwatch.facts.table import both, copies_out, fact, functional, functions, methods, reads, sizes_by_data, uploads
@@ -54,6 +58,34 @@ def _is_number(bound: Bound, name: str) -> Verdict:
     return all_of(iter((is_given(bound.get(name)), opposite(is_tensor(bound.get(name))))))
 
 
+def _sorts(bound: Bound) -> Verdict:
+    """isin compares each with each where one side is small (PyTorch's own rule), and sorts both otherwise."""
+    tested, elements = bound.get("test_elements"), bound.get("elements")
+    if tested is not None and tested.sort == "number":
+        return False
+    few, many = numel(tested), numel(elements)
+    return None if few is None or many is None else few >= 10.0 * many**0.145
+
+
+def _isin_waits(bound: Bound) -> int | None:
+    unique = truth(bound.get("assume_unique"), False)
+    return None if unique is None else (1 if unique else 3)
+
+
+def _cov_waits(bound: Bound) -> int | None:
+    """One for the divisor, two for either kind of weights, three for both."""
+    weights = [is_given(bound.get(name)) for name in ("fweights", "aweights")]
+    if None in weights:
+        return None
+    return (1, 3, 4)[sum(weight is True for weight in weights)]
+
+
+SORTED_SEARCH = Condition(
+    "there are many elements to look for, so that both sides are sorted",
+    _sorts,
+    "there are few elements to look for, which are compared one by one",
+)
+
 FACTS = (
     fact(
         both("nonzero", "argwhere"),
@@ -69,7 +101,7 @@ FACTS = (
         instead=WHERE,
     ),
     fact(both("masked_select"), "input mask", sizes_by_data(on_cuda("input", "mask")), instead=WHERE),
-    fact(both("unique"), "input sorted", sizes_by_data(_cuda), instead="do it in the data pipeline"),
+    fact(both("unique"), "input sorted", sizes_by_data(_cuda & filled("input")), instead="do it in the data pipeline"),
     fact(
         both("unique_consecutive"), "input return_inverse", sizes_by_data(_cuda), instead="do it in the data pipeline"
     ),
@@ -77,7 +109,13 @@ FACTS = (
         both("repeat_interleave"),
         "input repeats dim output_size",
         sizes_by_data(
-            on_cuda("repeats") & absent("output_size"),
+            (
+                (on_cuda("repeats") | (_cuda & Condition("", lambda bound: bound.get("repeats") is None, "")))
+                & absent("output_size")
+            ).described(
+                "the repeats are on the GPU and output_size is not given",
+                "output_size is given, or the repeats are host numbers",
+            ),
             waits=2,
         ),
         instead="pass output_size=, or a Python number of repeats",
@@ -124,17 +162,25 @@ FACTS = (
     fact(
         functions("segment_reduce"),
         "data reduce lengths indices offsets axis unsafe",
-        reads(on_cuda("data") & absent("unsafe", False), waits=2),
+        reads(on_cuda("data") & given("lengths") & ~flag("unsafe"), waits=2),
         instead="pass unsafe=True, or use scatter_reduce",
     ),
     fact(
         functions("isin"),
         "elements test_elements",
-        sizes_by_data(on_cuda("elements", "test_elements") & ~given("assume_unique", False), waits=3),
+        sizes_by_data(on_cuda("elements", "test_elements") & SORTED_SEARCH, waits=_isin_waits),
         instead="compare by broadcasting: (x[:, None] == values).any(-1)",
     ),
     fact(both("nonzero_static"), "input", host_numbers("size", "fill_value"), note="The size is given: no wait."),
-    fact(both("corrcoef"), "input", reads(_cuda), instead="normalise torch.cov by hand"),
+    fact(both("corrcoef"), "input", reads(_cuda), instead="compute it from the centred product by hand"),
+    fact(
+        both("cov"),
+        "input correction fweights aweights",
+        reads(_cuda, waits=_cov_waits),
+        instead="compute it from the centred product by hand",
+    ),
+    fact(("torch.unravel_index",), "input shape", reads(_cuda, waits=2), instead="divide and take remainders by hand"),
+    fact(both("istft"), "input n_fft", reads(_cuda), instead="keep the window's envelope check out of the step"),
     fact(
         (*both("masked_fill"), "torch.Tensor.masked_fill_"),
         "input mask value",
@@ -192,5 +238,7 @@ FACTS = (
     fact(functions("full_like"), "input fill_value", host_numbers("fill_value")),
     fact(methods("new_full"), "input size fill_value", host_numbers("size", "fill_value")),
     fact(methods("new_zeros", "new_ones", "new_empty"), "input size*", host_numbers("size")),
+    fact(functions("randint"), "low high size", host_numbers("low", "high", "size")),
+    fact(functions("randperm"), "n", host_numbers("n")),
     fact(functions("eye"), "n m", host_numbers("n", "m")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.facts.conditions import absent, on_cuda, tensor
+from syncwatch.facts.conditions import absent, attr, flag, on_cuda, tensor
 from syncwatch.facts.table import Case, fact, functions, methods, reads, sizes_by_data, uploads
 from syncwatch.model import Kind
 
@@ -24,13 +24,26 @@ FACTS = (
     fact(
         methods("coalesce"),
         "input",
-        Case(Kind.DYNAMIC_SHAPE, _cuda, None, reported=False),
+        Case(
+            Kind.DYNAMIC_SHAPE,
+            _cuda
+            & (~attr("input", "coalesced", False, unknown=False)).described(
+                "it is not coalesced yet", "it is coalesced already"
+            ),
+            None,
+            reported=False,
+        ),
         instead="build it coalesced (is_coalesced=True), or once, before the loop",
     ),
     fact(
         functions("sparse_coo_tensor"),
         "indices values size dtype device",
-        reads(on_cuda("indices") & absent("size"), waits=2),
+        reads(
+            (on_cuda("indices") & (absent("size") | flag("check_invariants"))).described(
+                "the size is to be found, or checked, in the indices", "size= is given and not checked"
+            ),
+            waits=2,
+        ),
         instead="pass size=",
     ),
     fact(
@@ -41,6 +54,12 @@ FACTS = (
             instead="torch.nested.nested_tensor_from_jagged with offsets that are on the device",
         ),
     ),
+    fact(
+        (*functions("nested.to_padded_tensor"), *methods("to_padded_tensor")),
+        "input padding",
+        sizes_by_data(_cuda),
+        instead="pass output_size=, or keep the jagged layout",
+    ),
     fact((*functions("sparse.mm", "smm"), *methods("to_dense", "smm")), "input"),
     fact(
         functions("normal"),
@@ -49,7 +68,8 @@ FACTS = (
             (on_cuda("std") & tensor("std")).described(
                 "the standard deviation is a CUDA tensor, and is checked on the host",
                 "the standard deviation is a number",
-            )
+            ),
+            waits=2,
         ),
         instead="mean + std * torch.randn_like(mean)",
     ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from syncwatch.facts.conditions import Bound, Condition, always, attr, flag, on_cuda
+from syncwatch.facts.conditions import Bound, Condition, attr, flag, on_cuda
+from syncwatch.facts.describe import Arg
 from syncwatch.facts.table import Case, fact, reads
 from syncwatch.model import Kind
 
@@ -16,6 +17,18 @@ def _per_parameter(number: int) -> Callable[[Bound], int | None]:
         return number * count if isinstance(count, int) else None
 
     return waits
+
+
+def _asgd_waits(bound: Bound) -> int | None:
+    """Five reads for each parameter in its plain loop, two in the grouped form that is the default on a GPU."""
+    arg = bound.get("input")
+    foreach = arg.attrs.get("foreach") if arg is not None else None
+    return _per_parameter(5 if foreach is not None and foreach.value is False and _chosen(arg) else 2)(bound)
+
+
+def _chosen(arg: Arg | None) -> bool:
+    """Whether `foreach=False` was asked for: left out, it is None and PyTorch chooses the grouped form."""
+    return arg is not None and "foreach_given" in arg.attrs
 
 
 _on_gpu = on_cuda("input").described("the parameters are on the GPU", "the parameters are in host memory")
@@ -31,11 +44,15 @@ CosineAnnealingLR ChainedScheduler CyclicLR CosineAnnealingWarmRestarts OneCycle
 """
 
 
+_scales = attr("scaler", "enabled", True, unknown=True).described(
+    "the scale lives on the device", "the scaler is disabled"
+)
+
 FACTS = (
     fact(
         ("torch.optim.ASGD.step",),
         "input closure",
-        reads(_on_gpu & ~attr("input", "capturable", False), waits=_per_parameter(2)),
+        reads(_on_gpu & ~attr("input", "capturable", False), waits=_asgd_waits),
         instead="capturable=True, or another optimizer",
     ),
     fact(
@@ -60,7 +77,7 @@ FACTS = (
         tuple(f"{scaler}.step" for scaler in _SCALERS),
         "scaler optimizer",
         reads(
-            (~attr("optimizer", "fused", False)).described(
+            (~attr("optimizer", "fused", False) & attr("scaler", "enabled", True, unknown=True)).described(
                 "the optimizer is not fused, so that the scaler reads whether a gradient overflowed",
                 "the optimizer is fused and skips the step on the device",
             )
@@ -72,9 +89,15 @@ FACTS = (
         "scaler outputs",
     ),
     fact(
-        tuple(f"{scaler}.{name}" for scaler in _SCALERS for name in ("get_scale", "state_dict")),
+        tuple(f"{scaler}.get_scale" for scaler in _SCALERS),
         "scaler",
-        reads(always("the scale lives on the device")),
+        reads(_scales),
+        instead="read it every N steps",
+    ),
+    fact(
+        tuple(f"{scaler}.state_dict" for scaler in _SCALERS),
+        "scaler",
+        reads(_scales, waits=2),
         instead="read it every N steps",
     ),
     fact(

@@ -96,7 +96,7 @@ def outgoing(target: Condition) -> Case:
 def incoming(source: str, target: Condition) -> tuple[Case, ...]:
     """The reasons to wait of a copy from the host: blocking, or asynchronous in name only."""
     moves = on_host(source) & target
-    packed = pinned(source) & dense(source)
+    packed = pinned(source) & dense(source) & ~_relaid(source)
     unpinned = (moves & ~_sync & ~packed).described(
         "the source is not dense pinned memory, so that the driver stages the copy",
         "the source is dense pinned memory",
@@ -124,12 +124,30 @@ def incoming(source: str, target: Condition) -> tuple[Case, ...]:
     )
 
 
+def _relaid(source: str) -> Condition:
+    """The layout changes on the way, or the type of a transposed tensor: it is packed in pageable memory first."""
+
+    def test(bound: Bound) -> Verdict:
+        arg, dst, dtype = bound.get(source), bound.get("dst"), bound.get("dtype")
+        if arg is None or arg.sort != "tensor":
+            return False
+        if dst is not None:
+            return _contiguous(arg) != _contiguous(dst)
+        return dtype is not None and dtype.sort == "dtype" and not _contiguous(arg)
+
+    return Condition("the layout changes on the way", test, "the layout stays")
+
+
+def _contiguous(arg: Arg) -> bool:
+    return "contiguous" not in arg.attrs
+
+
 def _data_is_host(bound: Bound) -> Verdict:
     data = bound.get("data")
     if data is None:
         return False
     if data.sort in SEQUENCES:
-        return True
+        return data.items != ()
     return is_host(data)
 
 
@@ -174,9 +192,33 @@ def _into(name: str, device: str) -> Condition:
     )
 
 
+_PAGEABLE_OUT = (
+    on_cuda("input") & _into("dst", "cpu") & ~_sync & ~(pinned("dst") & dense("dst") & ~_relaid("input"))
+).described(
+    "the destination is not dense pinned memory, so that the driver waits in spite of non_blocking=True",
+    "the destination is pinned, or the copy blocks anyway",
+)
+
+_LEGACY = tuple(
+    f"torch.cuda.{kind}Tensor"
+    for kind in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+)
+
 FACTS = (
     fact(
-        (*methods("to"), "torch.nn.Module.to", "torch.nn.utils.rnn.PackedSequence.to"),
+        _LEGACY,
+        "data",
+        uploads(
+            Condition(
+                "host data becomes a CUDA tensor",
+                lambda bound: (data := bound.get("data")) is not None and data.sort in {*SEQUENCES, "ndarray"},
+                "only sizes are given",
+            )
+        ),
+        instead=f"{ON_DEVICE}, or {HOIST}",
+    ),
+    fact(
+        (*methods("to", "type_as"), "torch.nn.Module.to", "torch.nn.utils.rnn.PackedSequence.to"),
         "input device dtype non_blocking copy",
         outgoing(_named("cpu")),
         *incoming("input", _named("cuda")),
@@ -192,6 +234,7 @@ FACTS = (
         methods("copy_"),
         "dst input non_blocking",
         outgoing(_into("dst", "cpu")),
+        Case(Kind.PAGEABLE_ASYNC, _PAGEABLE_OUT, reported=False, instead=ASYNC_OUT),
         *incoming("input", _into("dst", "cuda")),
         note="A blocking copy also completes earlier asynchronous copies on the same stream.",
     ),

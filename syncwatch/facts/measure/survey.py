@@ -1,0 +1,147 @@
+"""Runs programs under the witnesses, observes which calls they make, and sums up operation by operation."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from syncwatch.facts.codec import plain_call
+from syncwatch.facts.describe import Call
+from syncwatch.facts.measure.witness import Action, Bench, DeviceLost, Maker, Outcome
+from syncwatch.facts.observe import describe_call, recording
+from syncwatch.facts.store import Count, Program
+
+Calls = list[tuple[str, Call]]
+
+
+@dataclass(slots=True)
+class Survey:
+    """What has been measured so far."""
+
+    programs: list[Program] = field(default_factory=list)
+    operations: dict[str, Count] = field(default_factory=dict)
+    leaves: dict[str, Count] = field(default_factory=dict)
+    samples: list[Program] = field(default_factory=list)  # from torch's own test inputs: evidence, not shipped
+    leaf_samples: list[Program] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    seen: set[bytes] = field(default_factory=set)
+
+    def add_program(self, area: str, name: str, calls: Calls, outcome: Outcome) -> None:
+        self.programs.append(_program(area, name, calls, outcome))
+        if len(calls) == 1:
+            tally(self.operations, calls[0][0], outcome)
+
+    def is_new(self, calls: list[Any]) -> bool:
+        """Whether no call with this description was measured yet."""
+        key = msgspec.json.encode(calls)
+        if key in self.seen:
+            return False
+        self.seen.add(key)
+        return True
+
+
+def _program(area: str, name: str, calls: Calls, outcome: Outcome) -> Program:
+    plain = [plain_call(op, call) for op, call in calls]
+    return Program(area, name, plain, outcome.blocked, outcome.waits, outcome.warnings, outcome.cupti)
+
+
+def tally(table: dict[str, Count], op: str, outcome: Outcome) -> None:
+    old = table.get(op, Count(0, 0))
+    waits = outcome.waits if outcome.blocked else None
+    table[op] = Count(
+        old.calls + 1,
+        old.blocked + outcome.blocked,
+        old.fewest_waits if waits is None else (min(old.fewest_waits, waits) if old.blocked else waits),
+        old.most_waits if waits is None else max(old.most_waits, waits),
+        old.unreported + (outcome.blocked and outcome.warnings == 0),
+    )
+
+
+def observed(make: Maker) -> Calls:
+    """The outermost calls that the program makes, described before each of them runs."""
+    with recording() as calls:
+        action = make()
+        calls.clear()
+        action()
+        return list(calls)
+
+
+def run_programs(bench: Bench, survey: Survey, area: str, programs: Iterable[tuple[str, Maker]]) -> None:
+    """Measures each program with all witnesses. Raises DeviceLost."""
+    for name, make in programs:
+        try:
+            calls = observed(make)
+            outcome = bench.measure(make)
+        except DeviceLost:
+            raise
+        except Exception as error:  # a program that this version of torch refuses is a result too
+            survey.failures.append(
+                f"{area}: {name}: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+            )
+            bench.settle()
+            continue
+        survey.add_program(area, name, calls, outcome)
+
+
+def run_samples(bench: Bench, survey: Survey, samples: Iterable[tuple[str, Maker]], seconds: float) -> None:
+    """Measures torch's own test inputs: the call as a whole, then each of its leaf operations.
+
+    Calls whose description was met before are skipped. Stops after `seconds`. Raises DeviceLost.
+    """
+    end = time.monotonic() + seconds
+    for name, make in samples:
+        if time.monotonic() > end:
+            survey.failures.append(f"samples: stopped after {seconds:.0f} s at {name}")
+            return
+        try:
+            _run_sample(bench, survey, name, make)
+        except DeviceLost:
+            raise
+        except Exception as error:
+            survey.failures.append(
+                f"samples: {name}: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+            )
+            bench.settle()
+
+
+def _run_sample(bench: Bench, survey: Survey, name: str, make: Maker) -> None:
+    calls = observed(make)
+    plain = [plain_call(op, call) for op, call in calls]
+    if not plain or not survey.is_new(plain):
+        return
+    outcome = bench.once(make())
+    survey.samples.append(_program("samples", name, calls, outcome))
+    if len(calls) == 1:
+        tally(survey.operations, calls[0][0], outcome)
+    run_leaves(bench, survey, name, make())
+
+
+def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
+    """Measures each operation that the dispatcher runs beneath `action`, behind a sleep of its own."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Leaves(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            op = str(func)
+            call = describe_call(args, kwargs)
+            if not survey.is_new([plain_call(op, call)]):
+                return func(*args, **kwargs)
+            result: list[Any] = []
+            blocked, host_ms, waits, warned = bench.behind_sleep(lambda: result.append(func(*args, **kwargs)))
+            outcome = Outcome(blocked, waits, warned, host_ms)
+            tally(survey.leaves, op, outcome)
+            survey.leaf_samples.append(_program("leaves", name, [(op, call)], outcome))
+            return result[0]
+
+    with Leaves():
+        action()
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,341 @@
+"""Describes real calls to the facts: real arguments become `Arg`, real functions get their public names.
+
+Used by the engines that run the program, and by the measuring script. torch is imported when a function is called.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from syncwatch.facts import canonical, table
+from syncwatch.facts.describe import Arg, Call
+from syncwatch.facts.ops import silent
+
+MAX_ITEMS = 256  # longer sequences are described by their first elements
+
+_NUMPY_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+
+
+def dtype_class(dtype: Any) -> str:
+    """The class of a torch.dtype: "bool", "uint8", "int", "float" or "complex"."""
+    import torch
+
+    if dtype == torch.bool:
+        return "bool"
+    if dtype == torch.uint8:
+        return "uint8"
+    if dtype.is_complex:
+        return "complex"
+    return "float" if dtype.is_floating_point else "int"
+
+
+def is_dense(tensor: Any) -> bool:
+    """Whether the tensor fills its memory without gaps or overlaps, in any order of its dimensions."""
+    expected = 1
+    pairs = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size != 1]
+    for stride, size in sorted(pairs):
+        if stride != expected:
+            return tensor.numel() == 0
+        expected *= size
+    return True
+
+
+def describe_tensor(tensor: Any, *, device: str | None = None) -> Arg:
+    """`device` overrides the tensor's own, for engines that emulate one."""
+    import torch
+
+    attrs: dict[str, Arg] = {}
+    strided = tensor.layout == torch.strided and not tensor.is_nested
+    if not strided:
+        attrs["layout"] = Arg("str", value="nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch."))
+    where = device or tensor.device.type
+    pinned = None
+    if where == "cpu" and strided:
+        pinned = bool(tensor.is_pinned()) if torch.cuda.is_available() else False
+    if strided:
+        attrs["itemsize"] = Arg("number", value=tensor.element_size())
+        if not tensor.is_contiguous():
+            attrs["contiguous"] = Arg("bool", value=False)
+        if tensor.dim() >= 2 and tensor.shape[-1] != tensor.shape[-2]:
+            attrs["square"] = Arg("bool", value=False)
+        if tensor.dim() == 0 or (tensor.dim() >= 2 and tensor.shape[-1] == tensor.shape[-2]):
+            attrs["square"] = Arg("bool", value=True)
+    elif tensor.layout == torch.sparse_coo:
+        attrs["coalesced"] = Arg("bool", value=tensor.is_coalesced())
+    return Arg(
+        "tensor",
+        device=where,
+        dim=tensor.dim(),
+        dtype=dtype_class(tensor.dtype),
+        nbytes=tensor.numel() * tensor.element_size() if strided else None,
+        pinned=pinned,
+        dense=is_dense(tensor) if strided else None,
+        requires_grad=tensor.requires_grad,
+        attrs=attrs,
+    )
+
+
+def describe(value: Any) -> Arg:
+    """What the facts need to know of one argument."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return describe_tensor(value)
+    if value is None:
+        return Arg("none")
+    if isinstance(value, bool):
+        return Arg("bool", value=value)
+    if isinstance(value, (int, float, complex)):
+        return Arg("number", value=value)
+    if isinstance(value, str):
+        return Arg("str", value=value)
+    if isinstance(value, tuple) and type(value).__module__ == "torch" and hasattr(value, "numel"):
+        return Arg("sequence", items=tuple(Arg("number", value=int(size)) for size in value))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        sort = "tuple" if isinstance(value, tuple) else "sequence"
+        return Arg(sort, items=tuple(describe(item) for item in list(value)[:MAX_ITEMS]))
+    if isinstance(value, Mapping):
+        return Arg("mapping", items=tuple(describe(item) for item in list(value.values())[:MAX_ITEMS]))
+    if isinstance(value, slice):
+        return Arg("slice", items=tuple(describe(bound) for bound in (value.start, value.stop, value.step)))
+    if value is Ellipsis:
+        return Arg("ellipsis")
+    return _describe_object(value)
+
+
+def _describe_object(value: Any) -> Arg:
+    import torch
+
+    if isinstance(value, torch.device):
+        return Arg("device", device=value.type)
+    if isinstance(value, torch.dtype):
+        return Arg("dtype", dtype=dtype_class(value), value=str(value))
+    if isinstance(value, (torch.layout, torch.memory_format)):
+        return Arg("object", value=str(value))
+    if isinstance(value, torch.Generator):
+        return Arg("generator", device=value.device.type)
+    if isinstance(value, torch.nn.Module):
+        tensors = [*value.parameters(), *value.buffers()]
+        device = tensors[0].device.type if tensors else "cpu"
+        attrs = {"training": Arg("bool", value=value.training), "tensors": Arg("number", value=len(tensors))}
+        if hasattr(value, "enable_nested_tensor"):
+            attrs["enable_nested_tensor"] = Arg("bool", value=bool(value.enable_nested_tensor))
+        pinned = None
+        if device == "cpu":
+            pinned = torch.cuda.is_available() and all(tensor.is_pinned() for tensor in tensors)
+        return Arg(
+            "module",
+            device=device,
+            nbytes=sum(tensor.numel() * tensor.element_size() for tensor in tensors),
+            pinned=pinned,
+            dense=True,
+            attrs=attrs,
+        )
+    if isinstance(value, torch.optim.Optimizer):
+        return _describe_optimizer(value)
+    if isinstance(value, torch.distributions.Distribution):
+        parameters = [v for v in vars(value).values() if isinstance(v, torch.Tensor)]
+        inner = getattr(value, "base_dist", None)
+        if not parameters and inner is not None:
+            return describe(inner)
+        return Arg(
+            "object",
+            device=parameters[0].device.type if parameters else None,
+            attrs={"validate_args": Arg("bool", value=bool(value._validate_args))},
+        )
+    if isinstance(value, torch.amp.GradScaler):
+        return Arg("object", attrs={"enabled": Arg("bool", value=value.is_enabled())})
+    if type(value).__module__ == "numpy":
+        kind = _NUMPY_KINDS.get(getattr(getattr(value, "dtype", None), "kind", ""))
+        if hasattr(value, "ndim") and value.ndim:
+            return Arg("ndarray", device="cpu", dim=value.ndim, dtype=kind, nbytes=value.nbytes)
+        return Arg("number", dtype=kind)
+    if inspect.isgenerator(value):
+        return Arg("unknown")
+    return Arg("object")
+
+
+def _describe_optimizer(optimizer: Any) -> Arg:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    attrs = {
+        name: Arg("bool", value=any(bool(group.get(name)) for group in optimizer.param_groups))
+        for name in ("fused", "capturable", "foreach", "amsgrad", "differentiable")
+    }
+    if any(group.get("foreach") is not None for group in optimizer.param_groups):
+        attrs["foreach_given"] = Arg("bool", value=True)
+    attrs["parameters"] = Arg("number", value=sum(p.grad is not None for p in parameters))
+    return Arg("object", device=parameters[0].device.type if parameters else None, attrs=attrs)
+
+
+def describe_call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    return Call(tuple(describe(arg) for arg in args), {name: describe(arg) for name, arg in kwargs.items()})
+
+
+# ------------------------------------------------------------------------------------------- names
+
+_SPACES = (
+    "torch.Tensor", "torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft", "torch.sparse",
+    "torch.nested", "torch.functional",
+)  # fmt: skip
+
+# the functions behind a switch on a boolean argument (torch._jit_internal.boolean_dispatch)
+_DISPATCHED = {
+    "_return_counts": "unique", "_return_output": "unique", "_return_inverse": "unique", "_unique_impl": "unique",
+    "_consecutive_return_counts": "unique_consecutive", "_consecutive_return_output": "unique_consecutive",
+    "_consecutive_return_inverse": "unique_consecutive", "_unique_consecutive_impl": "unique_consecutive",
+}  # fmt: skip
+
+
+@functools.cache
+def _names() -> dict[Any, str]:
+    known = {*table().public, *silent.public()}
+    names: dict[Any, str] = {}
+    for space in _SPACES:
+        owner = resolve(space)
+        for attribute in dir(owner):
+            try:
+                value = getattr(owner, attribute)
+                hash(value)
+            except Exception:  # some attributes of torch refuse to be read
+                continue
+            if callable(value):
+                name = f"{space}.{attribute}"
+                if value not in names or (name in known and names[value] not in known):
+                    names[value] = name
+    return names
+
+
+def resolve(name: str) -> Any:
+    """The object with this dotted name. Raises AttributeError or ModuleNotFoundError where there is none."""
+    parts = name.split(".")
+    value: Any = importlib.import_module(parts[0])
+    for depth, part in enumerate(parts[1:], 2):
+        if not hasattr(value, part) and isinstance(value, types.ModuleType):
+            importlib.import_module(".".join(parts[:depth]))
+        value = getattr(value, part)
+    return value
+
+
+def name_of(function: Any) -> str:
+    """The public name of a function that a torch function mode sees: `torch.Tensor.item`, `torch.nonzero`."""
+    name = _names().get(function)
+    if name is not None:
+        return name
+    plain = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", "") or "torch"
+    if plain in _DISPATCHED:
+        return f"torch.{_DISPATCHED[plain]}"
+    if module == "torch.nn.functional":
+        return f"{module}.{plain.removesuffix('_with_indices').lstrip('_')}"
+    return f"{module}.{plain}"
+
+
+# ------------------------------------------------------------------------------------------- recording calls
+
+
+class _Recorder:
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Call]] = []
+        self.depth = 0
+
+    def run(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if self.depth:
+            return function(*args, **kwargs)
+        self.depth += 1  # describing an argument calls torch, and what the call does inside is its own business
+        try:
+            # model.parameters() can be read once only
+            args = tuple(list(arg) if inspect.isgenerator(arg) else arg for arg in args)
+            self.calls.append((name, describe_call(args, kwargs)))
+            return function(*args, **kwargs)
+        finally:
+            self.depth -= 1
+
+
+# functions that run the caller's code, whose calls are the caller's
+_TRANSPARENT = frozenset({"torch.utils.checkpoint.checkpoint", "torch.vmap", "torch.autograd.grad", "gc.collect"})
+
+
+@contextmanager
+def recording() -> Iterator[list[tuple[str, Call]]]:
+    """Records the outermost calls of PyTorch's public operations: (name, description), as the program goes.
+
+    Python functions of the table that the torch function protocol does not cover (optimizers, distributions,
+    torch.cuda) are wrapped meanwhile. Not for threads.
+    """
+    from torch.overrides import TorchFunctionMode
+
+    recorder = _Recorder()
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+        ) -> Any:
+            if getattr(func, "__name__", "") in ("__get__", "__set__"):
+                return func(*args, **(kwargs or {}))
+            return recorder.run(name_of(func), func, args, kwargs or {})
+
+    with ExitStack() as stack:
+        for owner, attribute, original, name in _python_operations():
+            setattr(owner, attribute, _wrapped(recorder, original, name))
+            stack.callback(_restore, owner, attribute, original)
+        stack.enter_context(Mode())
+        yield recorder.calls
+
+
+def _restore(owner: Any, attribute: str, original: Any) -> None:
+    setattr(owner, attribute, original)
+
+
+def _wrapped(recorder: _Recorder, original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    constructor = original.__name__ == "__init__"
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not recorder.depth and constructor:
+            recorder.depth += 1
+            try:
+                recorder.calls.append((name, describe_call(args[1:], kwargs)))
+                return original(*args, **kwargs)
+            finally:
+                recorder.depth -= 1
+        return recorder.run(name, original, args, kwargs)
+
+    return wrapper
+
+
+def _python_operations() -> list[tuple[Any, str, Any, str]]:
+    """(owner, attribute, original, name) of the table's functions that are plain Python outside the protocol."""
+    from torch.overrides import get_ignored_functions, get_testing_overrides
+
+    covered = set(get_testing_overrides()) - set(get_ignored_functions())
+    found: dict[tuple[int, str], tuple[Any, str, Any, str]] = {}
+    for name in (*table().public, *silent.public()):
+        if name in _TRANSPARENT or name.startswith("torch.Tensor."):
+            continue
+        owner_name, _, attribute = name.rpartition(".")
+        try:
+            owner = resolve(owner_name)
+        except (AttributeError, ModuleNotFoundError):
+            continue
+        value = vars(owner).get(attribute) if hasattr(owner, "__dict__") else None
+        label = name
+        if isinstance(value, type) and "__init__" in vars(value):
+            owner, attribute, value = value, "__init__", vars(value)["__init__"]
+        if isinstance(value, staticmethod) or not _patchable(value) or value in covered:
+            continue
+        found.setdefault(
+            (id(owner), attribute), (owner, attribute, value, canonical(label) if attribute == "__init__" else label)
+        )
+    return list(found.values())
+
+
+def _patchable(value: Any) -> bool:
+    if isinstance(value, types.FunctionType) or type(value).__name__ == "tensortype":
+        return True
+    return isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("pickle", "_pickle")

@@ -1,0 +1,129 @@
+"""The measured side of the table: `measured.json`, versions of torch side by side.
+
+The file is read only where numbers are asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from syncwatch.model import BrokenFile
+
+FORMAT = 1
+PATH = Path(__file__).with_name("measured.json")
+
+
+class Count(msgspec.Struct, array_like=True, frozen=True):
+    """What was measured of one operation: calls with different arguments, how many blocked, waits of those that did,
+    and how many of the blocked ones the sync debug mode did not report."""
+
+    calls: int
+    blocked: int
+    fewest_waits: int = 0
+    most_waits: int = 0
+    unreported: int = 0
+
+    @property
+    def verdict(self) -> str:
+        """ "always", "sometimes" or "never"."""
+        if not self.blocked:
+            return "never"
+        return "always" if self.blocked == self.calls else "sometimes"
+
+
+class Program(msgspec.Struct, array_like=True, frozen=True):
+    """One measured program: the calls that it made, as `codec.plain_call` writes them, and what the witnesses said."""
+
+    area: str
+    name: str
+    calls: list[Any]
+    blocked: bool
+    waits: int
+    warnings: int
+    cupti: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class Version(msgspec.Struct, omit_defaults=True):
+    """Everything measured with one version of torch on one GPU. `date` is ISO 8601."""
+
+    torch: str
+    cuda: str
+    gpu: str
+    date: str
+    driver: str = ""
+    python: str = ""
+    operations: dict[str, Count] = msgspec.field(default_factory=dict)
+    leaves: dict[str, Count] = msgspec.field(default_factory=dict)
+    programs: list[Program] = msgspec.field(default_factory=list)
+
+
+class Measured(msgspec.Struct):
+    format: int
+    versions: dict[str, Version]
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def read(path: Path = PATH) -> Measured:
+    """Raises BrokenFile, which names the file and the remedy, where it is missing, broken or foreign."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BrokenFile(f"{path}: the measured facts cannot be read ({error.strerror}); reinstall syncwatch") from None
+    try:
+        found = msgspec.json.decode(data, type=_Format).format
+        if found != FORMAT:
+            raise BrokenFile(
+                f"{path}: measured facts of format {found}, this syncwatch reads {FORMAT}; "
+                "measure again with python -m syncwatch.facts.measure"
+            )
+        return msgspec.json.decode(data, type=Measured)
+    except msgspec.DecodeError as error:
+        raise BrokenFile(
+            f"{path}: no measured facts ({error}); reinstall syncwatch, or write the file with "
+            "python -m syncwatch.facts.measure"
+        ) from None
+
+
+def write(measured: Measured, path: Path = PATH) -> None:
+    """One program and one operation a line, so that differences can be read."""
+    encode = msgspec.json.encode
+    lines = [f'{{"format":{measured.format},"versions":{{']
+    for position, (name, version) in enumerate(sorted(measured.versions.items())):
+        plain = msgspec.to_builtins(version)
+        head = {key: value for key, value in plain.items() if not isinstance(value, (dict, list))}
+        lines.append(f"{',' if position else ''}{encode(name).decode()}:{encode(head).decode()[:-1]}")
+        for key in ("operations", "leaves"):
+            rows = [f"{encode(op).decode()}:{encode(row).decode()}" for op, row in sorted(plain.get(key, {}).items())]
+            lines.append(f',"{key}":{{\n' + ",\n".join(rows) + "\n}")
+        programs = [encode(program).decode() for program in version.programs]
+        lines.append(',"programs":[\n' + ",\n".join(programs) + "\n]}")
+    path.write_text("\n".join(lines) + "\n}}\n", encoding="utf-8")
+
+
+@cache
+def shipped() -> Measured:
+    """The file that ships with syncwatch. Raises BrokenFile."""
+    return read(PATH)
+
+
+@cache
+def _measured_names() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for name, version in sorted(shipped().versions.items()):
+        for op in (*version.operations, *version.leaves):
+            found.setdefault(op, []).append(name)
+    return {op: tuple(versions) for op, versions in found.items()}
+
+
+@cache
+def measured_on(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The versions of torch on which an operation was measured, under any of its names. Raises BrokenFile."""
+    known = _measured_names()
+    return tuple(sorted({version for name in names for version in known.get(name, ())}))
