@@ -85,6 +85,7 @@ _WIDTH: Final = {"bool": 1, "uint8": 1, "int": 8, "float": 4, "complex": 8}
 MARKS: Final = {
     "mask-gather": "its autograd history holds a boolean gather, whose backward runs nonzero again",
     "sparse": "it has a sparse layout",
+    "permuted": "its dimensions lie in memory in another order than their own",
     "host-made": "it was created on the host inside the function that runs, from no data of the caller",
     "pinned-source": "it came from a pinned tensor through an operation that loses the pinning",
     "module-input": "assumed: an argument of forward, on the module's device",

@@ -172,6 +172,12 @@ def _object(v: Obj, depth: int) -> Arg:
         attrs["tensors"] = Arg("number", value=len(tensors)) if tensors else Arg("number")
         device = devices.pop() if len(devices) == 1 else None
         return Arg("module", device=device, attrs=attrs)
+    if "torch.optim.Optimizer" in types:
+        held = v.slots.get("<tensors>")
+        found = [t for t in held.items or () if type(t) is Tensor] if type(held) is Items else []
+        if found:
+            device = "cuda" if any(t.device == "cuda" for t in found) else found[0].device
+            return Arg("object", device=device, attrs=attrs)
     return Arg("object", attrs=attrs)
 
 

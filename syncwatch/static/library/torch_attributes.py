@@ -6,6 +6,7 @@ import msgspec
 
 from syncwatch.static.library.protocol import LibCall, Machine, attribute, model
 from syncwatch.static.library.tensors import axes, given, integer, replaced, result, spread, uniform, view
+from syncwatch.static.library.torch_views import rows, turned
 from syncwatch.static.values import (
     BOOL,
     FALSE,
@@ -119,7 +120,7 @@ def _data(m: Machine, t: Value, name: str) -> Value:
 @attribute("torch.Tensor.T", "torch.Tensor.mT", "torch.Tensor.H", "torch.Tensor.mH")
 def _transposed(m: Machine, t: Value, name: str) -> Value:
     shape = None if t.shape is None else t.shape[::-1] if len(t.shape) <= 2 else (*t.shape[:-2], *t.shape[-2:][::-1])
-    return view(t, shape, dense=t.dense)
+    return turned(view(t, shape, dense=t.dense))
 
 
 @attribute("torch.Tensor.real", "torch.Tensor.imag")
@@ -288,8 +289,6 @@ def _size_numel(m: Machine, call: LibCall) -> Value:
 
 @model("torch.Tensor.__iter__")
 def _iterate(m: Machine, call: LibCall) -> Value:
-    from syncwatch.static.library.torch_views import rows
-
     return m.each(call.self, lambda x: rows(m, x))
 
 

@@ -133,6 +133,31 @@ def _advanced_shape(index: Value) -> Shape:
     return (None,) if type(index) is Obj else None
 
 
+def _dense(x: Tensor, indices: Sequence[Value]) -> bool | None:
+    """Whether a view by numbers and slices has no gaps: only the first dimension that is larger than one may be cut."""
+    if not x.dense:
+        return x.dense
+    for n, i in reversed(list(enumerate(indices))):
+        if i == NONE or _is_ellipsis(i):
+            continue
+        size = x.shape[n] if x.shape is not None and n < len(x.shape) else None
+        if _is_slice(i):
+            kept = type(i) is Tuple and i.items is not None and all(b == NONE for b in i.items)
+            if kept or (size is not None and _sliced(size, i) == size):
+                continue
+            if type(i) is Tuple and i.items is not None and i.items[2] not in (NONE, Const("int", 1)):
+                return False
+        if n > 0 and size != 1 and not all(_leads(j) for j in indices[:n]):
+            # rows are cut short, and more than one row is left
+            return False if all(_is_slice(j) or j == NONE or _leads(j) for j in indices[:n]) else None
+    return True
+
+
+def _leads(index: Value) -> bool:
+    """An index that leaves one element of its dimension."""
+    return _is_int(index) or index == NONE
+
+
 def _get(m: Machine, call: LibCall) -> Value:
     x, index = call.args[0], call.arg(1)
     if type(x) is not Tensor:
@@ -145,7 +170,7 @@ def _get(m: Machine, call: LibCall) -> Value:
         shape = None
     plain = all(_is_int(i) or _is_slice(i) or i == NONE or _is_ellipsis(i) for i in indices)
     if plain:
-        return view(x, shape, dense=None)
+        return view(x, shape, dense=_dense(x, indices))
     value = result([x], shape, x.dtype)
     masked = [i for i in indices if _is_mask(i)]
     if masked and x.requires_grad is not False and x.device == "cuda":

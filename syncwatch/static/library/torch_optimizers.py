@@ -194,6 +194,18 @@ def _step(m: Machine, call: LibCall) -> Value:
     return value
 
 
+@model("torch.optim.SparseAdam.step")
+def _sparse_step(m: Machine, call: LibCall) -> Value:
+    """Sums the rows that a sparse gradient holds several times: their number depends on the data."""
+    held = call.self.slots.get("<tensors>") if type(call.self) is Obj else None
+    for t in (held.items or ()) if type(held) is Items else ():
+        if type(t) is Tensor and t.device == "cuda":
+            gradient = replaced(t, marks=frozenset({"sparse"}), parameter=False, requires_grad=False)
+            m.ask("torch.Tensor.coalesce", [gradient], via="library")
+            break
+    return _step(m, call)
+
+
 @model("torch.optim.Optimizer.zero_grad", "torch.optim.Optimizer.load_state_dict",
        "torch.optim.Optimizer.register_step_pre_hook", "torch.optim.Optimizer.register_step_post_hook")
 def _none(m: Machine, call: LibCall) -> Value:

@@ -18,6 +18,7 @@ from syncwatch.static.library.tensors import (
     uniform,
 )
 from syncwatch.static.values import (
+    FALSE,
     FLOAT,
     INT,
     NONE,
@@ -214,6 +215,10 @@ def _none(m: Machine, call: LibCall) -> Value:
 
 def _copy_(m: Machine, call: LibCall) -> Value:
     x, source = _x(call), call.arg(1, "src", call.kwargs.get("other", UNKNOWN))
+    if type(x) is Tensor and type(source) is Tensor and "permuted" in x.marks ^ source.marks:
+        # layouts differ: the copy goes through a temporary in pageable memory
+        flags = {"non_blocking": call.arg(2, "non_blocking", FALSE)}
+        m.ask("torch.Tensor.copy_", [x, replaced(source, dense=False)], flags, via="call")
     if type(x) is Tensor and type(source) is Tensor and source.requires_grad and not x.requires_grad:
         return replaced(x, requires_grad=True)
     return x

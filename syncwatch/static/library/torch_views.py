@@ -18,6 +18,7 @@ from syncwatch.static.library.tensors import (
     operands,
     promote,
     register,
+    replaced,
     result,
     shape_of,
     sizes,
@@ -44,9 +45,15 @@ def _viewed(call: LibCall, shape: Shape, dense: bool | None = None) -> Value:
     return view(x, shape, dense=x.dense if dense is None else dense)
 
 
-def _rank(call: LibCall) -> int | None:
-    shape = shape_of(_x(call))
-    return None if shape is None else len(shape)
+def _turned(call: LibCall, shape: Shape) -> Value:
+    """A view with dimensions in another order: dense still, but laid out unlike a new tensor of its shape."""
+    value = _viewed(call, shape)
+    return turned(value) if type(value) is Tensor else value
+
+
+def turned(value: Tensor) -> Tensor:
+    """Marks a transposed tensor; twice is as before."""
+    return replaced(value, marks=value.marks ^ {"permuted"})
 
 
 def _reshape(m: Machine, call: LibCall) -> Value:
@@ -116,31 +123,31 @@ def _unflatten(m: Machine, call: LibCall) -> Value:
 def _swap(m: Machine, call: LibCall) -> Value:
     shape = shape_of(_x(call))
     if shape is None:
-        return _viewed(call, None)
+        return _turned(call, None)
     name = _name(call)
     if name in ("t", "mT", "adjoint"):
-        return _viewed(call, (*shape[:-2], *shape[-2:][::-1]) if len(shape) >= 2 else shape)
+        return _turned(call, (*shape[:-2], *shape[-2:][::-1]) if len(shape) >= 2 else shape)
     a = axes(call.arg(1, "dim0", call.kwargs.get("axis0", UNKNOWN)), len(shape))
     b = axes(call.arg(2, "dim1", call.kwargs.get("axis1", UNKNOWN)), len(shape))
     if not a or not b:
-        return _viewed(call, (None,) * len(shape))
+        return _turned(call, (None,) * len(shape))
     sizes_ = list(shape)
     if sizes_:
         sizes_[a[0]], sizes_[b[0]] = sizes_[b[0]], sizes_[a[0]]
-    return _viewed(call, tuple(sizes_))
+    return _turned(call, tuple(sizes_))
 
 
 def _permute(m: Machine, call: LibCall) -> Value:
     shape = shape_of(_x(call))
     order = sizes(call.args[1:]) if len(call.args) > 1 else sizes([call.kwargs.get("dims", UNKNOWN)])
     if shape is None or order is None or None in order or len(order) != len(shape):
-        return _viewed(call, None if shape is None else (None,) * len(shape))
-    return _viewed(call, tuple(shape[n] for n in order if n is not None and -len(shape) <= n < len(shape)))
+        return _turned(call, None if shape is None else (None,) * len(shape))
+    return _turned(call, tuple(shape[n] for n in order if n is not None and -len(shape) <= n < len(shape)))
 
 
 def _moved(m: Machine, call: LibCall) -> Value:
     shape = shape_of(_x(call))
-    return _viewed(call, None if shape is None else (None,) * len(shape))
+    return _turned(call, None if shape is None else (None,) * len(shape))
 
 
 def _squeeze(m: Machine, call: LibCall) -> Value:
@@ -369,7 +376,7 @@ def _resized(m: Machine, call: LibCall) -> Value:
 def _contiguous(m: Machine, call: LibCall) -> Value:
     """The tensor itself where it is contiguous already, else a copy in ordinary memory."""
     x = _x(call)
-    if type(x) is not Tensor or x.dense:
+    if type(x) is not Tensor or (x.dense and "permuted" not in x.marks):
         return x
     return result([x], x.shape, x.dtype)
 
