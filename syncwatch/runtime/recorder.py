@@ -100,6 +100,8 @@ class Recorder:
         compiling: bool = False,
     ) -> None:
         """See `Sink.occurred`."""
+        if not self._listeners:
+            return
         inner: FrameType | None = frame if frame is not None else sys._getframe(1)
         call = scope.borrowed()
         regions = scope.regions() if call is None else call.regions

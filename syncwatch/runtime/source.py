@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Protocol, runtime_checkable
 
@@ -86,10 +87,15 @@ def use_source(source: Source) -> Iterator[Source]:
         _chosen.remove(source)
 
 
+@cache
+def _cuda_source() -> Source:
+    from syncwatch.runtime.cuda import CudaSource
+
+    return CudaSource()
+
+
 def current_source() -> Source:
     """The source that a watch arms now: the innermost `use_source`, else the CUDA hooks."""
     if _chosen:
         return _chosen[-1]
-    from syncwatch.runtime.cuda import CudaSource
-
-    return CudaSource()
+    return _cuda_source()

@@ -51,12 +51,13 @@ def _code_of_wrappers() -> CodeType:
     return clocked("", nothing, float).__code__
 
 
-WRAPPER: CodeType = _code_of_wrappers()
+# the code of all wrappers that keep `syncwatch_start` and `syncwatch_op` in their frames
+WRAPPERS: set[CodeType] = {_code_of_wrappers()}
 
 
 def opened(frame: FrameType) -> Opened | None:
     """The operation that this frame wraps; None for any other frame."""
-    if frame.f_code is not WRAPPER:
+    if frame.f_code not in WRAPPERS:
         return None
     held = frame.f_locals
     if "syncwatch_op" not in held:
@@ -114,7 +115,10 @@ def prime_torch() -> None:
     """Lets torch fill its caches that are keyed by its functions, before any of them is replaced."""
     from torch.utils import _device
 
+    from syncwatch.facts import observe
+
     _device._device_constructors()
+    observe.name_of(torch.nonzero)
 
 
 class ClockHook:

@@ -7,7 +7,6 @@ through is kept in front of the program's own.
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -17,15 +16,15 @@ from typing import Any
 import torch
 
 from syncwatch.runtime.cuda.clocks import Clock, Marks
-from syncwatch.runtime.cuda.naming import Named, name_of, start_of, trail
+from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
 
-# every version that has the mode says this (2.0 to 2.13); 1.x said "called a synchronizing operation"
+# torch 2.0 to 2.13 say the first; earlier versions said the second
 SYNC_TEXT = "called a synchronizing CUDA operation"
-_SYNC_PATTERN = r".*called a synchronizing (CUDA )?operation"
-_is_sync = re.compile(_SYNC_PATTERN, re.DOTALL).match
+_SYNC_STARTS = (SYNC_TEXT, "called a synchronizing operation")
+_SYNC_PATTERN = "called a synchronizing "
 _PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
 _WARN, _ERROR = 1, 2
 
@@ -55,8 +54,8 @@ class DebugModeHook:
         show: Callable[[Any], None] = warnings._showwarnmsg  # type: ignore[attr-defined]
 
         def showwarnmsg(message: Any) -> None:
-            text = _text(message)
-            if _is_sync(text) is not None:
+            text = str(message.message)
+            if text.startswith(_SYNC_STARTS):
                 self._seen(sys._getframe(1))
                 if self._program_mode == _WARN:
                     show(message)
@@ -122,37 +121,34 @@ class DebugModeHook:
         start = start_of(way)
         # of several waits in one operation the first warning carries the time of all
         waited = None if start is None else max(0.0, now - max(start, marks.until)) * 1e3
-        outer = way.wrapped[-1] if way.wrapped else None
         caller = way.caller
         key = (
-            caller and (caller.f_code, caller.f_lasti),
-            outer and outer.op,
-            way.torch_frames[-1].f_code if way.torch_frames else None,
+            None if caller is None else (caller.f_code, caller.f_lasti),
+            None if way.innermost is None else way.innermost.op,
+            way.frames[-1].f_code if way.frames else None,
         )
-        named = self._names.get(key)
-        if named is None:
-            named = self._names[key] = name_of(way)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = named(way)
         sink.occurred(
-            named.kind,
-            named.op,
-            explicit=named.explicit,
+            name.kind,
+            name.op,
+            explicit=name.explicit,
             wait_ms=waited,
-            frame=frame,
-            compiling=_inside_compiler(way.torch_frames),
+            # with nothing but torch between the wait and the user's line, that line is all there is to say
+            frame=caller if caller is not None and self._frames.is_user(caller.f_code) else frame,
+            compiling=len(way.frames) > _DEEP and _inside_compiler(way.frames),
         )
         marks.count += 1
         marks.until = self._clock()
 
 
-def _text(message: Any) -> str:
-    warned = message.message
-    arguments = getattr(warned, "args", ())
-    return arguments[0] if arguments and isinstance(arguments[0], str) else str(warned)
+_DEEP = 4  # the compiler's own frames are many
 
 
 def _inside_compiler(frames: list[FrameType]) -> bool:
     """Whether torch.compile is at work (not: whether a compiled function runs)."""
     return any(
-        frame.f_globals.get("__name__") == "torch._dynamo.convert_frame" and frame.f_code.co_name == "_compile"
+        frame.f_code.co_name == "_compile" and frame.f_globals.get("__name__") == "torch._dynamo.convert_frame"
         for frame in frames
     )

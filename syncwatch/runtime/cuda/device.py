@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from syncwatch.runtime.cuda.allocator import AllocatorHook
 from syncwatch.runtime.cuda.clocks import Clock, ClockHook, Marks
 from syncwatch.runtime.cuda.copies import PageableCopyHook
 from syncwatch.runtime.cuda.debug_mode import DebugModeHook
+from syncwatch.runtime.cuda.lingering import Lingering
 from syncwatch.runtime.cuda.unreported import UnreportedHook
 from syncwatch.runtime.cuda.waits import WaitHook
 from syncwatch.runtime.frames import Frames
@@ -35,7 +37,9 @@ _HOT_NAMES = (
     "index_fill_ view reshape expand repeat tile resize_ narrow split chunk zeros ones empty rand randn arange "
     "range linspace logspace full full_like new_full new_zeros new_ones new_empty eye scalar_tensor type normal"
 )
-_TOO_HOT = frozenset(_HOT_NAMES.split())
+# A class with __getitem__ of its own makes its objects sequences for C (PySequence_Check): torch.tensor([x, y]) would
+# then ask 0-d tensors for their length.
+_TOO_HOT = frozenset(_HOT_NAMES.split()) | {"__getitem__"}
 
 
 class CudaSource:
@@ -53,11 +57,15 @@ class CudaSource:
         marks = Marks()
         frames = frames or RECORDER.frames
         # later ones wrap what earlier ones have put there, and come off first
+        self._wrappers = Lingering(
+            [
+                ClockHook(clocked_ops(), clock),
+                UnreportedHook(unreported_ops(), clock, marks),
+                PageableCopyHook(clock, marks),
+            ]
+        )
         self._hooks: list[Hook] = [
-            ClockHook(clocked_ops(), clock),
-            UnreportedHook(unreported_ops(), clock, marks),
-            PageableCopyHook(clock, marks),
-            WaitHook(clock, marks),
+            WaitHook(clock, marks, binding),
             AllocatorHook(clock, marks),
             DebugModeHook(frames, clock, marks, binding),
         ]
@@ -65,6 +73,8 @@ class CudaSource:
         self._lock = threading.Lock()
         self._sink: Sink | None = None
         self._armed = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._wrappers.uninstall_now)
 
     @property
     def device_name(self) -> str:
@@ -90,6 +100,7 @@ class CudaSource:
             if self._sink is not sink or self._armed:
                 return  # disarmed again before the device was set up
             self._armed = True
+            self._wrappers.install(sink)
             for hook in self._hooks:
                 hook.install(sink)
 
@@ -101,6 +112,7 @@ class CudaSource:
                 self._armed = False
                 for hook in reversed(self._hooks):
                     hook.uninstall()
+                self._wrappers.uninstall()
         for hook in reversed(self._always):
             hook.uninstall()
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from syncwatch.facts import by_name, canonical, predict
-from syncwatch.facts.observe import describe_call
+from syncwatch.facts import by_name, predict
+from syncwatch.facts.observe import describe_call, name_of
 from syncwatch.facts.table import Case
 from syncwatch.model import Kind
-from syncwatch.runtime.cuda.clocks import Opened, opened
+from syncwatch.runtime.cuda.clocks import WRAPPERS, Opened, opened
 from syncwatch.runtime.frames import Frames, Owner
 
 # frames of torch that only pass a call on
@@ -47,7 +47,7 @@ _UNTIMED = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch
 
 
 class Named(NamedTuple):
-    """An operation, and when the innermost timed call inside it began (None: unknown)."""
+    """An operation that waited, and the kind of its wait."""
 
     kind: Kind
     op: str
@@ -57,53 +57,54 @@ class Named(NamedTuple):
 class Trail(NamedTuple):
     """What lies between a wait and the first frame that is not torch's, innermost first."""
 
-    wrapped: list[Opened]
-    torch_frames: list[FrameType]
+    frames: list[FrameType]  # torch's, and those of our wrappers
     caller: FrameType | None
+    innermost: Opened | None  # the wrapped operation nearest to the wait
 
 
 def trail(frame: FrameType | None, frames: Frames) -> Trail:
     """Walks outward from the wait."""
-    wrapped: list[Opened] = []
     passed: list[FrameType] = []
+    innermost: Opened | None = None
     while frame is not None:
-        operation = opened(frame)
-        if operation is not None:
-            wrapped.append(operation)
+        code = frame.f_code
+        if code in WRAPPERS:
             passed.append(frame)
+            if innermost is None:
+                innermost = opened(frame)
         else:
-            owner = frames.owner(frame.f_code)
+            owner = frames.owner(code)
             if owner is Owner.TORCH:
                 passed.append(frame)
             elif owner is not Owner.SELF:
                 break
         frame = frame.f_back
-    return Trail(wrapped, passed, frame)
+    return Trail(passed, frame, innermost)
 
 
 def start_of(way: Trail) -> float | None:
     """When the operation that waited began, as far as a wrapper around it can tell."""
-    if not way.wrapped or way.wrapped[0].op in _UNTIMED:
+    if way.innermost is None or way.innermost.op in _UNTIMED:
         return None
-    return way.wrapped[0].start
+    return way.innermost.start
 
 
-def name_of(way: Trail) -> Named:
+def named(way: Trail) -> Named:
     """The public name and the kind. Slow: call it once per site."""
     candidates = list(_candidates(way))
-    op = canonical(candidates[0][0]) if candidates else "torch"
+    op = candidates[0][0] if candidates else "torch"
     # The outermost operation that the facts expect to wait says the kind.
     for name, operation in candidates:
-        known = predict(name, describe_call(operation.args, operation.kwargs)) if operation is not None else None
+        known = None if operation is None else predict(name, describe_call(operation.args, operation.kwargs))
         if known is not None and known.kind is not None and known.blocks is not False:
-            return Named(known.kind, op, known.explicit and name == candidates[0][0])
+            return Named(known.kind, op, known.explicit and name == op)
         if operation is None and (case := _first_case(name)) is not None and case.kind is not None:
-            return Named(case.kind, op, case.explicit and name == candidates[0][0])
+            return Named(case.kind, op, case.explicit and name == op)
     # It has waited all the same: the innermost operation that can wait at all is nearest to the cause.
     for name, _ in reversed(candidates):
         case = _first_case(name)
         if case is not None and case.kind is not None:
-            return Named(case.kind, op, case.explicit and name == candidates[0][0])
+            return Named(case.kind, op, case.explicit and name == op)
     return Named(Kind.STREAM_WAIT, op, False)
 
 
@@ -117,14 +118,13 @@ def _first_case(name: str) -> Case | None:
 def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
     """Names of the operations on the way, outermost first, with the arguments where a wrapper has them."""
     found = False
-    outermost = way.wrapped[-1].op if way.wrapped else ""
-    if way.caller is not None and (outermost.startswith("torch.Tensor.__index__") or not way.torch_frames):
-        # the conversion of an argument (`torch.zeros(n)`), or an operation without a wrapper
+    if way.caller is not None and _only_passes_on(way):
+        # the conversion of an argument (`torch.zeros(n)`), pickling, or an operation without a wrapper
         written = written_name(way.caller)
-        if written is not None and (by_name(written) is not None or not way.torch_frames):
+        if written is not None and (by_name(written) is not None or not way.frames):
             found = True
             yield written, None
-    for frame in reversed(way.torch_frames):
+    for frame in reversed(way.frames):
         operation = opened(frame)
         if operation is not None:
             found = True
@@ -134,10 +134,19 @@ def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
         if name is not None:
             found = True
             yield name, None
-    if not found and way.torch_frames and way.caller is not None:
+    if not found and way.frames and way.caller is not None:
         written = written_name(way.caller)
         if written is not None:
             yield written, None
+
+
+def _only_passes_on(way: Trail) -> bool:
+    """Whether what lies nearest to the user's line is not what the user wrote."""
+    if not way.frames:
+        return True
+    outermost = opened(way.frames[-1])
+    name = outermost.op.rpartition(".")[2] if outermost is not None else way.frames[-1].f_code.co_name
+    return name in ("__index__", "__reduce__", "__reduce_ex__")
 
 
 def public_name(frame: FrameType) -> str | None:
@@ -153,17 +162,21 @@ def public_name(frame: FrameType) -> str | None:
 
 
 def _method_name(kind: type, code: CodeType) -> str | None:
-    home = next((base for base in kind.__mro__ if _defines(base, code)), kind)
-    # a class of the user's that inherits is named by the torch class that has the method
-    named = kind if kind.__module__.partition(".")[0] == "torch" else home
-    if issubclass(named, torch.Tensor):
+    if issubclass(kind, torch.Tensor):
         return f"torch.Tensor.{code.co_name}"
-    path = _public_path(named.__module__, named.__qualname__, named)
-    if issubclass(named, torch.nn.Module) and code.co_name == "forward":
-        return path
-    if code.co_name in ("__init__", "__new__"):
-        return path
-    return f"{path}.{code.co_name}"
+    home = next((base for base in kind.__mro__ if _defines(base, code)), kind)
+    # The classes of torch from the object's own to the one that has the method; the facts may know any of them.
+    classes = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "torch" and issubclass(base, home)]
+    names = [name for base in classes or [home] for name in _names_in_class(base, code.co_name)]
+    return next((name for name in names if by_name(name) is not None), names[0])
+
+
+def _names_in_class(kind: type, method: str) -> Iterator[str]:
+    for path in _public_paths(kind.__module__, kind.__qualname__, kind):
+        if method not in ("__init__", "__new__"):
+            yield f"{path}.{method}"
+        if method in ("__init__", "__new__", "forward"):
+            yield path
 
 
 def _defines(base: type, code: CodeType) -> bool:
@@ -178,17 +191,22 @@ def _defines(base: type, code: CodeType) -> bool:
 
 def _function_name(module: str, code: CodeType) -> str:
     holder: Any = sys.modules.get(module)
-    return _public_path(module, code.co_name, getattr(holder, code.co_name, None))
+    value = getattr(holder, code.co_name, None)
+    known = name_of(value) if value is not None else ""
+    if by_name(known) is not None:
+        return known
+    names = list(_public_paths(module, code.co_name, value))
+    return next((name for name in names if by_name(name) is not None), names[0])
 
 
-def _public_path(module: str, name: str, value: Any) -> str:
-    """The shortest path of packages of torch under which `value` can be reached: `torch.optim.SGD`."""
+def _public_paths(module: str, name: str, value: Any) -> Iterator[str]:
+    """The paths under which `value` can be reached, shortest first: `torch.optim.SGD`."""
     parts = module.split(".")
     for length in range(1, len(parts)):
         package = ".".join(parts[:length])
         if value is not None and getattr(sys.modules.get(package), name, None) is value:
-            return f"{package}.{name}"
-    return f"{module}.{name}"
+            yield f"{package}.{name}"
+    yield f"{module}.{name}"
 
 
 def written_name(frame: FrameType) -> str | None:
@@ -198,6 +216,9 @@ def written_name(frame: FrameType) -> str | None:
     """
     expression = _expression(frame)
     if isinstance(expression, ast.Subscript):
+        holder = _look_up(expression.value, frame)
+        if holder is not None and not isinstance(holder, torch.Tensor):
+            return None  # a list with a tensor as its index
         return "torch.Tensor.__getitem__" if isinstance(expression.ctx, ast.Load) else "torch.Tensor.__setitem__"
     if not isinstance(expression, ast.Call):
         return None
@@ -207,13 +228,13 @@ def written_name(frame: FrameType) -> str | None:
     if isinstance(expression.func, ast.Attribute) and isinstance(getattr(value, "__self__", None), torch.Tensor):
         return f"torch.Tensor.{expression.func.attr}"
     if isinstance(value, torch.nn.Module):
-        return _public_path(type(value).__module__, type(value).__qualname__, type(value))
-    name = getattr(value, "__name__", "")
-    for module in ("torch", "torch.linalg", "torch.nn.functional", "torch.sparse", "torch.special", "torch.nested"):
-        if name and getattr(sys.modules.get(module), name, None) is value:
-            return f"{module}.{name}"
-    home = getattr(value, "__module__", "") or ""
-    return _public_path(home, name, value) if home.partition(".")[0] == "torch" and name else None
+        return next(_public_paths(type(value).__module__, type(value).__qualname__, type(value)))
+    if isinstance(getattr(value, "__self__", None), torch.Tensor):  # a bound method that was kept
+        return f"torch.Tensor.{value.__name__}"
+    name = name_of(value).removeprefix("_") if callable(value) else ""
+    if by_name(name) is not None:
+        return name
+    return name if name.startswith("torch.") and not name.startswith("torch.builtins.") else None
 
 
 def _expression(frame: FrameType) -> ast.expr | None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from syncwatch.model import Kind
-from syncwatch.runtime.cuda.clocks import Clock, Marks
+from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
 
@@ -20,13 +20,16 @@ class WaitHook:
     The functions of torch.cuda are replaced where they enter C++, so that names imported earlier are seen too.
     """
 
-    def __init__(self, clock: Clock, marks: Marks) -> None:
+    def __init__(self, clock: Clock, marks: Marks, binding: Any = torch._C) -> None:
         self._clock = clock
         self._marks = marks
+        self._binding = binding
+        self._set_mode: Callable[[int], None] | None = None
         self._patches = Patches()
 
     def install(self, sink: Sink) -> None:
         """See `Hook.install`."""
+        self._set_mode = getattr(self._binding, "_cuda_set_sync_debug_mode", None)
         self._wrap(sink, torch._C, "_cuda_synchronize", Kind.DEVICE_WAIT, "torch.cuda.synchronize")
         self._wrap(sink, torch._C, "_accelerator_synchronizeDevice", Kind.DEVICE_WAIT, "torch.accelerator.synchronize")
         self._wrap(sink, torch.cuda.Event, "synchronize", Kind.EVENT_WAIT, "torch.cuda.Event.synchronize")
@@ -40,6 +43,7 @@ class WaitHook:
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
+        self._set_mode = None
         self._patches.undo()
 
     def _wrap(
@@ -59,24 +63,36 @@ class WaitHook:
         def waits(*args: Any, **kwargs: Any) -> Any:
             concerned = only_if is None or only_if(kwargs)
             before = marks.count
-            start = clock()
+            syncwatch_op = op
+            syncwatch_start = clock()
             try:
+                if only_if is not None and concerned:
+                    return self._unreported(original, args, kwargs)
                 return original(*args, **kwargs)
             finally:
                 # Stream.synchronize is reported by the debug mode as well, on most versions of torch
                 if concerned and marks.count == before:
                     now = clock()
                     marks.count += 1
-                    frame = sys._getframe(1)
-                    sink.occurred(
-                        kind, op, explicit=True, wait_ms=max(0.0, now - max(start, marks.until)) * 1e3, frame=frame
-                    )
+                    waited = max(0.0, now - max(syncwatch_start, marks.until)) * 1e3
+                    sink.occurred(kind, syncwatch_op, explicit=True, wait_ms=waited, frame=sys._getframe(1))
                     marks.until = clock()
 
+        WRAPPERS.add(waits.__code__)
         waits.__name__ = name
         waits.__qualname__ = getattr(original, "__qualname__", name)
         waits.__doc__ = original.__doc__
         self._patches.set(owner, name, waits)
+
+    def _unreported(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A call into torch.distributed, whose bindings print the debug mode's warnings instead of raising them."""
+        if self._set_mode is not None:
+            self._set_mode(0)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            if self._set_mode is not None:  # still armed
+                self._set_mode(1)
 
 
 def _on_nccl(kwargs: dict[str, Any]) -> bool:

@@ -1,0 +1,53 @@
+"""Shapes that depend on data: the host must learn the size of a result before it can go on.
+
+What to look for: six waits a step, one of them far from its cause.
+  - `scores[keep]` with a boolean mask (dynamic-shape)
+  - `torch.nonzero(keep)` (dynamic-shape)
+  - `torch.bincount(labels)` (dynamic-shape, two waits: it looks for negative values and for the largest)
+  - `nn.functional.one_hot(labels)` without `num_classes` (dynamic-shape)
+  - `loss.backward()`: the backward of the mask looks for its non-zero elements once more
+"""
+
+import sys
+import time
+
+import torch
+from torch import nn
+
+DEVICE = torch.device("cuda")
+BATCH, FEATURES, CLASSES = 2048, 256, 16
+
+
+def train(steps):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(FEATURES, 256), nn.ReLU(), nn.Linear(256, CLASSES)).to(DEVICE)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    x = torch.randn(BATCH, FEATURES, device=DEVICE)
+    labels = torch.randint(CLASSES, (BATCH,), device=DEVICE)
+    seen = torch.zeros(CLASSES, device=DEVICE)
+    for step in range(steps):
+        logits = model(x)
+        losses = nn.functional.cross_entropy(logits, labels, reduction="none")
+        keep = losses > 0.1
+        hard = losses[keep].mean()  # sync: dynamic-shape
+        where = torch.nonzero(keep)  # sync: dynamic-shape
+        seen += torch.bincount(labels[where[:, 0]], minlength=CLASSES)  # sync: dynamic-shape
+        smooth = nn.functional.one_hot(labels).float() * 0.9  # sync: dynamic-shape
+        loss = hard + (logits.softmax(1) - smooth).square().mean()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # sync: dynamic-shape
+        optimizer.step()
+
+
+def main():
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    train(5)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    train(steps)
+    torch.cuda.synchronize()
+    print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Proves syncwatch on a real GPU: what the static engine reports, what the recorder sees, what the device shows.
+
+    python -m tests.gpu.prove FOLDER [--rules SW101 SW2 …] [--cases FOLDER] [--sleep-ms 4] [--no-samples]
+    python -m tests.gpu.prove FOLDER --merge
+
+Every program (the bad, good and fixed blocks of the rules, the samples, and the programs of a folder with a truth.json)
+runs three times: to warm up, behind a sleeping GPU (measured), and under the recorder (recorded). FOLDER then holds
+proof.json, and proof.md with a line for each program. Where libcst is installed, the static findings stand beside them;
+--merge adds them on another machine, without a GPU. The exit status is 1 where two of the three differ.
+
+A line is *measured* when it held the host or waited for a stream or an event at least once, *steady* when it did so
+at least twice and on half of its runs: that is what a static finding claims.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import importlib.util
+import json
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from syncwatch import catalog
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclasses.dataclass
+class Program:
+    """A program to prove: a block of a rule, a sample, or a case."""
+
+    name: str
+    path: Path
+    truth: dict[int, dict[str, int]] | None = None  # already measured
+
+
+def programs(args: argparse.Namespace, folder: Path) -> Iterator[Program]:
+    """All programs that were asked for. Blocks of rules are written to `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for rule in catalog.load():
+        if not rule.id.startswith(tuple(args.rules)) or rule.requires == "ranks":
+            continue
+        for number, block in enumerate(catalog.read_document(rule).blocks):
+            path = folder / f"{rule.id}_{block.tag}_{number}.py"
+            path.write_text(block.code, encoding="utf-8")
+            yield Program(f"{rule.id} {block.tag}", path)
+    if not args.no_samples:
+        for path in sorted((ROOT / "samples").glob("*/*.py")):
+            copy = folder / f"sample_{path.parent.name}_{path.stem}.py"
+            copy.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+            yield Program(f"sample {path.parent.name}/{path.stem}", copy)
+    if args.cases:
+        truth = json.loads((Path(args.cases) / "truth.json").read_text())
+        for name, known in sorted(truth.items()):
+            lines = {int(line): stat for line, stat in known["lines"].items()}
+            yield Program(f"case {name}", Path(args.cases) / name, lines)
+
+
+def measure(program: Program, bench: Any, sleep_ms: float) -> dict[int, dict[str, int]]:
+    """The lines of a program behind a sleeping GPU."""
+    import torch
+
+    if program.truth is not None:
+        return program.truth
+    torch.manual_seed(0)
+    lines = bench.run(program.path, sleep_ms=sleep_ms)
+    return {line: {"hits": s.hits, "blocked": s.blocked, "waits": s.waits} for line, s in lines.items()}
+
+
+def prove(program: Program, bench: Any, sleep_ms: float) -> dict[str, Any]:
+    """One row of the table."""
+    from tests.gpu.recorded import by_line, record, run_program
+
+    row: dict[str, Any] = {"path": program.path.name, "error": ""}
+    try:
+        run_program(program.path)
+        measured = measure(program, bench, sleep_ms)
+    except Exception:
+        row["error"] = traceback.format_exc(limit=-3)
+        return row
+    sites, row["error"] = record(program.path, warm=False)
+    row["recorded"] = {str(line): what for line, what in by_line(sites).items()}
+    row["measured"] = {str(line): stat for line, stat in sorted(measured.items()) if stat["blocked"] or stat["waits"]}
+    return row
+
+
+def steady(row: dict[str, Any]) -> set[int]:
+    """The lines that block at each step."""
+    return {
+        int(line)
+        for line, stat in row["measured"].items()
+        if stat["blocked"] >= 2 and stat["blocked"] * 2 >= stat["hits"]
+    }
+
+
+def add_static(rows: dict[str, Any], folders: list[Path]) -> None:
+    """Adds the lines of the static findings, of the kinds that block."""
+    import syncwatch
+
+    outcome = syncwatch.check([folder for folder in folders if folder.is_dir()])
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for finding in outcome.findings:
+        if finding.kind.blocks:
+            spans.setdefault(Path(finding.path).name, []).append((finding.line, finding.end_line or finding.line))
+    for row in rows.values():
+        blocking = steady(row) if "measured" in row else set()
+        found = set()
+        for first, last in spans.get(row["path"], []):
+            # a statement of several lines is measured at one of them
+            inside = blocking & set(range(first, last + 1))
+            found |= inside or {first}
+        row["static"] = sorted(found)
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """Agreement, or what differs."""
+    if row["error"] or "measured" not in row:
+        return "fails: " + (row["error"].strip().splitlines() or ["?"])[-1]
+    recorded, measured = {int(line) for line in row["recorded"]}, {int(line) for line in row["measured"]}
+    parts = []
+    if recorded - measured:
+        parts.append(f"recorded only: {listed(recorded - measured)}")
+    if measured - recorded:
+        parts.append(f"not recorded: {listed(measured - recorded)}")
+    if "static" in row:
+        static = set(row["static"])
+        if static - measured:
+            parts.append(f"static only: {listed(static - measured)}")
+        if steady(row) - static:
+            parts.append(f"not in static: {listed(steady(row) - static)}")
+    return "; ".join(parts) or "agree"
+
+
+def listed(lines: Any) -> str:
+    """Line numbers in a cell of the table."""
+    return " ".join(str(line) for line in sorted(int(line) for line in lines)) or "–"
+
+
+def table(result: dict[str, Any]) -> str:
+    """The table as Markdown."""
+    rows = result["programs"]
+    agreeing = sum(verdict(row) == "agree" for row in rows.values())
+    head = (
+        f"Measured on one {result['gpu']} with torch {result['torch']}, {result['date']}: "
+        f"{agreeing} of {len(rows)} programs agree.\n\n"
+        "| program | static | recorded | measured | verdict |\n| --- | --- | --- | --- | --- |\n"
+    )
+    lines = []
+    for name, row in rows.items():
+        cells = [listed(row["static"]) if "static" in row else "", listed(row.get("recorded", {}))]
+        lines.append(f"| {name} | {' | '.join(cells)} | {listed(row.get('measured', {}))} | {verdict(row)} |\n")
+    return head + "".join(lines)
+
+
+def main() -> int:
+    """See the head of this file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rules", nargs="*", default=[""], help="ids or beginnings of ids")
+    parser.add_argument("--cases", help="a folder of programs with a truth.json")
+    parser.add_argument("--no-samples", action="store_true")
+    parser.add_argument("--sleep-ms", type=float, default=4.0)
+    parser.add_argument("--merge", action="store_true", help="add the static findings to what FOLDER holds")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    file = args.folder / "proof.json"
+    work = args.folder / "programs"
+    if args.merge:
+        result = json.loads(file.read_text())
+        list(programs(args, work))  # writes the blocks again
+    else:
+        result = run_all(args, work, file)
+    if importlib.util.find_spec("libcst") is not None:
+        add_static(result["programs"], [work, *([Path(args.cases)] if args.cases else [])])
+    file.write_text(json.dumps(result, indent=1))
+    (args.folder / "proof.md").write_text(table(result))
+    wrong = {name: verdict(row) for name, row in result["programs"].items() if verdict(row) != "agree"}
+    print(*(f"{name}: {text}" for name, text in wrong.items()), sep="\n")
+    print(f"{len(result['programs']) - len(wrong)} of {len(result['programs'])} programs agree")
+    return 1 if wrong else 0
+
+
+def run_all(args: argparse.Namespace, work: Path, file: Path) -> dict[str, Any]:
+    """Runs every program on the GPU."""
+    import torch
+
+    from tests.gpu.prove_rules import Bench
+
+    bench = Bench()
+    result: dict[str, Any] = {
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "date": datetime.date.today().isoformat(),
+        "programs": {},
+    }
+    for program in programs(args, work):
+        begin = time.perf_counter()
+        name = program.name
+        while name in result["programs"]:
+            name += "'"
+        row = result["programs"][name] = prove(program, bench, args.sleep_ms)
+        print(f"{name}: {verdict(row)} ({time.perf_counter() - begin:.1f} s)", flush=True)
+        file.write_text(json.dumps(result))
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())
