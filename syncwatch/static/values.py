@@ -98,6 +98,7 @@ class Array(Struct, frozen=True):
     type: str = "numpy.ndarray"
     shape: tuple[int | None, ...] | None = None
     dtype: str | None = None
+    marks: frozenset[str] = frozenset()
 
 
 class Device(Struct, frozen=True):
@@ -370,7 +371,8 @@ def _merge(a: Value, b: Value) -> Value | None:
     if kind is Range:
         return Range(None)
     if kind is Array and a.type == b.type:
-        return Array(a.type, merge_shapes(a.shape, b.shape), a.dtype if a.dtype == b.dtype else None)
+        dtype = a.dtype if a.dtype == b.dtype else None
+        return Array(a.type, merge_shapes(a.shape, b.shape), dtype, a.marks | b.marks)
     if kind is Device:
         if a.type == b.type:
             return Device(a.type, a.index if a.index == b.index else None, a.sure and b.sure)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from syncwatch.static import ir
-from syncwatch.static.infer import attributes, events, functions, instances
+from syncwatch.static.infer import attributes, events, functions, hazards, instances
+from syncwatch.static.infer.hazards import copies
 from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.types import class_attr, library_types, type_name
 from syncwatch.static.library import protocol
@@ -65,7 +66,10 @@ def eval_call(m: Interpreter, node: ir.Call) -> Value:
     m.frame.pos = node.pos
     if type(func_node) is ir.Attr and _assumed_move(func, func_node.attr):
         return _unknown_method(m, func_node, args)
-    return call(m, func, tuple(args), kwargs, star, node)
+    value = call(m, func, tuple(args), kwargs, star, node)
+    if type(func) in (Bound, Lib):
+        copies.wrote(m, node, func, args, kwargs)
+    return value
 
 
 class _Spread:
@@ -228,10 +232,10 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     events.ask(m, (name,), args, kwargs, via="call", node=_subject(node), has_star=star)
     model = MODELS.get(name)
     if model is not None:
-        return run_model(m, model, LibCall(name, args, kwargs, None, star))
+        return hazards.after(m, name, args, kwargs, run_model(m, model, LibCall(name, args, kwargs, None, star)))
     if protocol.is_class(name):
         return instances.instantiate_library(m, name, args, kwargs, star)
-    return _run(m, name, None, args, kwargs, star)
+    return hazards.after(m, name, args, kwargs, _run(m, name, None, args, kwargs, star))
 
 
 def call_library_method(
@@ -263,10 +267,12 @@ def call_library_method(
         model = MODELS.get(f"{t}.{method}")
         if model is not None:
             m.frame.pos = pos
-            return run_model(m, model, LibCall(f"{t}.{method}", args, kwargs, receiver, star))
+            made = run_model(m, model, LibCall(f"{t}.{method}", args, kwargs, receiver, star))
+            return hazards.after(m, f"{t}.{method}", (receiver, *args), kwargs, made)
     if method == "__init__":
         return NONE
-    return _run(m, f"{types[0]}.{method}", receiver, args, kwargs, star)
+    made = _run(m, f"{types[0]}.{method}", receiver, args, kwargs, star)
+    return hazards.after(m, f"{types[0]}.{method}", (receiver, *args), kwargs, made)
 
 
 def _touch(m: Interpreter, args: Args, kwargs: Kwargs) -> None:

@@ -10,11 +10,13 @@ from syncwatch import facts
 from syncwatch.facts.describe import UNKNOWN as NO_ARG
 from syncwatch.facts.describe import Arg, Call
 from syncwatch.model import Certainty, Event, Heat, Kind, Site
+from syncwatch.static.infer import hazards
 from syncwatch.static.infer.text import source_text
 from syncwatch.static.ir import Pos
 from syncwatch.static.library.protocol import lineage
 from syncwatch.static.values import (
     ITEMS,
+    NONE,
     REST,
     UNKNOWN,
     Array,
@@ -265,6 +267,11 @@ def ask(
 
     Returns whether it waits on every reading of the arguments.
     """
+    outer_pos = m.frame.pos
+    if pos is not None:
+        m.frame.pos = pos
+    hazards.before(m, ops[0], args, kwargs, via, node)
+    m.frame.pos = outer_pos
     op = known(ops)
     if op is None:
         return False
@@ -303,8 +310,23 @@ def ask(
         certainty = Certainty.CERTAIN
     else:
         certainty = Certainty.LIKELY
+    if hits:
+        if best.kind is Kind.UPLOAD or best.kind is Kind.PAGEABLE_ASYNC:
+            hazards.copies.moved(m, args)
+            if best.kind is Kind.UPLOAD:
+                via = hazards.copies.upload_via(m, op, args, via)
+        elif best.kind in _COMPLETING and m.mode("stream") in (None, NONE):
+            m.waited()  # a wait completes what was copied before it
     record(m, best.kind, op, certainty, best.explicit, via, best.why, node, pos)
     return hits == total
+
+
+_COMPLETING = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ, Kind.DYNAMIC_SHAPE})
+
+
+def launches_block(m: Interpreter, op: str) -> None:
+    """The program sets CUDA_LAUNCH_BLOCKING: every launch waits for its kernel."""
+    record(m, Kind.DEVICE_WAIT, op, Certainty.CERTAIN, True, "call", "CUDA_LAUNCH_BLOCKING makes every launch wait")
 
 
 _KNOWN: dict[str, bool] = {}

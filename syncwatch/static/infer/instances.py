@@ -7,7 +7,7 @@ from typing import Any
 
 from syncwatch.static import ir
 from syncwatch.static.infer import functions
-from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.machine import Interpreter, Made
 from syncwatch.static.infer.types import class_attr, class_library_types, type_name
 from syncwatch.static.library import protocol
 from syncwatch.static.library.protocol import MODELS, LibCall
@@ -151,6 +151,9 @@ def instantiate_library(m: Interpreter, name: str, args: tuple[Value, ...], kwar
     """Calls a class of a library that has no model of its own as a function."""
     type_ = type_name(name)
     obj = m.allocate(type_)
+    if type_ == "torch.utils.data.DataLoader":
+        frame = m.frame
+        m.made[id(obj)] = Made(frame.module, frame.qualname, frame.pos, frame.heat, frame.guarded, None)
     model = protocol.find(MODELS, type_, "__init__")
     if model is not None:
         model(m, LibCall(f"{type_}.__init__", args, kwargs, obj, star))  # type: ignore[operator]

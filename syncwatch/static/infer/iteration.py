@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from syncwatch.static.infer.hazards import copies
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_attr, library_types
 from syncwatch.static.library import protocol
@@ -109,6 +110,8 @@ def _object(m: Interpreter, v: Obj, depth: int) -> Iter:
         model = protocol.MODELS.get(f"{t}.__iter__")
         if model is not None:
             found = model(m, LibCall(f"{t}.__iter__", (), {}, v))
+            if t == "torch.utils.data.DataLoader" and type(found) is Iter:
+                return Iter(None, copies.batches(m, v, join_all([element(found)], UNKNOWN)))
             return found if type(found) is Iter else iterate(m, found, depth + 1)
     held = v.slots.get(ITEMS)
     if type(held) is Items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from syncwatch.static import ir
 from syncwatch.static.infer import events, text
@@ -13,6 +13,8 @@ from syncwatch.static.library import protocol
 from syncwatch.static.values import (
     ITEMS,
     REST,
+    FALSE,
+    TRUE,
     UNKNOWN,
     Class,
     Const,
@@ -38,6 +40,17 @@ ACCELERATOR = Device("cuda", None, sure=False)
 
 class OutOfSteps(Exception):
     """The budget of the present root is spent; what was found so far stands."""
+
+
+class Made(NamedTuple):
+    """Where an object was made."""
+
+    module: Any
+    qualname: str
+    pos: ir.Pos
+    heat: str
+    guarded: Any
+    node: Any
 
 
 class Interpreter:
@@ -71,6 +84,7 @@ class Interpreter:
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote
         self.asked = 0  # events so far, recorded or not
         self.memo: dict[Any, Value] = {}
+        self.made: dict[int, Made] = {}  # where loaders were made, by id
         self.assumed: dict[int, Obj] = {}  # class → its assumed instance
         self.hot_names: frozenset[str] = frozenset()
         self.device_names: frozenset[str] = frozenset()
@@ -321,6 +335,13 @@ class Interpreter:
     def accelerator(self) -> Device:
         return ACCELERATOR
 
+    def mode(self, name: str) -> Value:
+        return self.world.get(name)
+
+    def set_mode(self, name: str, value: Value) -> None:
+        self.oldest = 0
+        self.journal.write(self.world, name, value)
+
     def ask(
         self, op: str, args: Sequence[Value], kwargs: Mapping[str, Value] | None = None, *, via: str = "library"
     ) -> None:
@@ -329,7 +350,7 @@ class Interpreter:
     def implicit(self, op: str, value: Value, via: str, node: Any = None) -> None:
         """Asks about an operation that syntax or a builtin implies, for each CUDA tensor among the alternatives."""
         for v in members(value):
-            if type(v) is Tensor and v.device == "cuda":
+            if type(v) is Tensor and (v.device == "cuda" or v.pending):
                 pos = getattr(node, "pos", None)
                 with self.doubting(type(value) is Union):
                     events.ask(self, (op,), (v,), _NO_KWARGS, via=via, node=node, pos=pos)
@@ -354,8 +375,34 @@ class Interpreter:
     def set_mode(self, name: str, value: Value) -> None:
         self.journal.write(self.world, f"mode:{name}", value)
 
+    @property
+    def waits(self) -> int:
+        """How often the host has waited so far, -1 where branches differ."""
+        count = self.world["waits"]
+        return count.value if type(count) is Const else -1
+
+    def worked(self, name: str) -> None:
+        """The device has work that the host has not waited for."""
+        if self.world.get("since clock") is not TRUE:
+            self.journal.write(self.world, "since clock", TRUE)
+        if self.world.get("unfinished") is not TRUE:
+            self.journal.write(self.world, "unfinished", TRUE)
+
+    @contextmanager
+    def standing_at(self, made: Made) -> Iterator[None]:
+        """Events inside belong to another place."""
+        outer = self.frame
+        frame = Frame(made.module, None, made.qualname, 0)
+        frame.pos, frame.heat, frame.guarded = made.pos, made.heat, made.guarded
+        self.frame = frame
+        try:
+            yield
+        finally:
+            self.frame = outer
+
     def waited(self) -> None:
         self.oldest = 0
+        self.journal.write(self.world, "unfinished", FALSE)
         count = self.world["waits"]
         self.journal.write(self.world, "waits", Const("int", count.value + 1 if isinstance(count, Const) else 1))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from syncwatch.static import ir
-from syncwatch.static.infer import events
+from syncwatch.static.infer import events, hazards
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_attr
 from syncwatch.static.library import protocol
@@ -117,6 +117,8 @@ def _binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, inpla
     if _is_text(left) or (_is_text(right) and a is not Const):
         return STR
     if _is_number(left) and _is_number(right):
+        if op == "-":
+            hazards.streams.subtracted(m, left, right, node)
         return _number_kind(op, left, right)
     if op == "|" and a is Obj and left.type == "dict":
         return left
@@ -238,7 +240,8 @@ def tensor_operator(m: Interpreter, name: str, left: Value, right: Value, inplac
         model = protocol.DEFAULTS.get("torch.Tensor.")
     if model is None:
         return UNKNOWN
-    return model(m, LibCall(f"torch.Tensor.{_NAMES.get(plain, plain)}", (other,), {}, receiver))
+    made = model(m, LibCall(f"torch.Tensor.{_NAMES.get(plain, plain)}", (other,), {}, receiver))
+    return hazards.after(m, ops[0], (receiver, other), {}, made)
 
 
 _NAMES = {

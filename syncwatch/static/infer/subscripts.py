@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncwatch.static.infer import events
+from syncwatch.static.infer import events, hazards
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_attr, library_types
 from syncwatch.static.library import protocol
@@ -77,7 +77,7 @@ def _get(m: Interpreter, v: Value, index: Value, node: Any) -> Value:
         read_index(m, index, node)
         if _scalar_index(index) and v.shape is not None and len(v.shape) == 1:
             return FLOAT if v.dtype == "float" else Array(v.type, (), v.dtype)
-        return Array(v.type, None, v.dtype)
+        return Array(v.type, None, v.dtype, v.marks)
     if kind in (Const, Host) and v.kind == "str":
         read_index(m, index, node)
         return STR
@@ -100,7 +100,8 @@ def tensor_item(m: Interpreter, v: Tensor, index: Value) -> Value:
     model = protocol.MODELS.get("torch.Tensor.__getitem__") or protocol.DEFAULTS.get("torch.Tensor.")
     if model is None:
         return Tensor(v.device, v.sure, None, v.dtype, requires_grad=v.requires_grad, marks=v.marks, index=v.index)
-    return model(m, LibCall("torch.Tensor.__getitem__", (index,), {}, v))
+    made = model(m, LibCall("torch.Tensor.__getitem__", (index,), {}, v))
+    return hazards.after(m, "torch.Tensor.__getitem__", (v, index), {}, made)
 
 
 def _of_object(m: Interpreter, v: Obj, index: Value, node: Any) -> Value:
@@ -238,6 +239,9 @@ def _set(m: Interpreter, v: Value, index: Value, value: Value, node: Any, weak: 
         m.setattr(v, ITEMS, _replaced(held, index, value), weak=weak)
         return
     key = constant_key(index)
+    if v.label == "os.environ" and key == ("CUDA_LAUNCH_BLOCKING",) and type(value) is Const:
+        if str(value.value) not in ("", "0"):
+            events.launches_block(m, "os.environ.__setitem__")
     if key is not None:
         m.setattr(v, ("key", key[0]), value, weak=weak or v.many)
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from syncwatch.static.infer.expressions import put
 from syncwatch.static.infer.formatting import format_value, read_as
+from syncwatch.static.infer.hazards import streams
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, attribute, default, model
 from syncwatch.static.values import (
     BOOL,
@@ -180,10 +181,15 @@ def _choice(m: Any, c: LibCall) -> Value:
     return value if c.name.endswith("choice") else m.list(None, value)
 
 
+_CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "time.process_time"})
+
+
 @default("random.", "time.")
 def _number(m: Any, c: LibCall) -> Value:
     if c.name in ("time.sleep", "random.seed"):
         return NONE
+    if c.name in _CLOCKS:
+        return streams.clock(m)
     if c.name in ("time.strftime", "time.ctime"):
         return STR
     return INT if c.name in ("random.randint", "random.randrange", "time.time_ns") else FLOAT
@@ -397,7 +403,7 @@ def _namespace(m: Any, v: Value, name: str) -> Value:
 
 @attribute("os.environ")
 def _environ(m: Any, v: Value, name: str) -> Value:
-    obj = Obj("dict", assumed=True)
+    obj = Obj("dict", assumed=True, label="os.environ")
     obj.slots[REST] = STR
     return obj
 
