@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ DEFAULT_NAME = "syncwatch-baseline.json"
 
 
 class Key(NamedTuple):
-    """What names a finding. `occurrence` counts from 1 among those that are alike."""
+    """What names a finding. `source` is the line without white space; `occurrence` counts from 1 among those that are
+    alike."""
 
     path: str
     rule: str
@@ -34,7 +35,7 @@ class Key(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A known finding. `reason` is for people: why it may stay."""
+    """A known finding. `source` is the line as it reads, `reason` is for people: why it may stay."""
 
     path: str
     rule: str
@@ -45,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def key(self) -> Key:
-        return Key(self.path, self.rule, self.function, self.source, self.occurrence)
+        return Key(self.path, self.rule, self.function, "".join(self.source.split()), self.occurrence)
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,15 +76,15 @@ def write(file: Path, entries: Iterable[Entry]) -> None:
         raise BrokenFile(f"{file}: cannot be written ({error.strerror or error})") from None
 
 
-def keys(findings: Sequence[Finding], root: Path, source: Callable[[str, int], str | None]) -> list[Key]:
-    """The key of each finding, with paths relative to `root`; `source` gives a line of a file (from 1)."""
-    seen: dict[tuple[str, str, str, str], int] = defaultdict(int)
+def entries(findings: Sequence[Finding], root: Path, source: Callable[[str, int], str | None]) -> list[Entry]:
+    """The entry of each finding, with paths relative to `root`; `source` gives a line of a file (from 1)."""
+    seen: dict[Key, int] = defaultdict(int)
     result = []
     for finding in findings:
-        text = "".join((source(finding.path, finding.line) or "").split())
-        alike = (relative(finding.path, root), finding.rule, finding.function, text)
-        seen[alike] += 1
-        result.append(Key(*alike, seen[alike]))
+        line = " ".join((source(finding.path, finding.line) or "").split())
+        entry = Entry(path=relative(finding.path, root), rule=finding.rule, function=finding.function, source=line)
+        seen[entry.key] += 1
+        result.append(msgspec.structs.replace(entry, occurrence=seen[entry.key]))
     return result
 
 
@@ -116,12 +117,15 @@ def stale(
     ]
 
 
-def updated(baseline: Baseline | None, found: Iterable[Key], gone: Iterable[Entry]) -> list[Entry]:
+def updated(baseline: Baseline | None, found: Iterable[Entry], gone: Iterable[Entry]) -> list[Entry]:
     """The entries of the new file: what was found, and what is known of files and rules that were not looked at.
 
     Reasons stay with their entries.
     """
-    old: Mapping[Key, Entry] = {entry.key: entry for entry in (baseline.entries if baseline else ())}
-    entries = {key: old.get(key) or Entry(**key._asdict()) for key in found}
+    old = {entry.key: entry for entry in (baseline.entries if baseline else ())}
+    new = {
+        entry.key: msgspec.structs.replace(entry, reason=old[entry.key].reason) if entry.key in old else entry
+        for entry in found
+    }
     removed = {entry.key for entry in gone}
-    return [*entries.values(), *(entry for key, entry in old.items() if key not in entries and key not in removed)]
+    return [*new.values(), *(entry for key, entry in old.items() if key not in new and key not in removed)]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncwatch import baseline
-from syncwatch.baseline import Key
 from syncwatch.catalog import Catalog, load
 from syncwatch.config import Config, discover
 from syncwatch.model import Certainty, Finding, Heat
@@ -148,7 +147,7 @@ class _Judging:
             source=self._analysis.source,
             cell=self._analysis.cell,
             edits=self._edits,
-            fingerprint=lambda finding: self._keys[_place(finding)].digest(),
+            fingerprint=lambda finding: self._entries[_place(finding)].key.digest(),
         )
 
     def _suppressions(self) -> list[Suppression]:
@@ -165,10 +164,10 @@ class _Judging:
         )
 
     @cached_property
-    def _keys(self) -> dict[tuple[str, int, int, str], Key]:
-        """The keys of all findings by place, numbered among all that are alike, whatever is shown."""
-        keys = baseline.keys(self._all, self._folder, self._analysis.source)
-        return {_place(finding): key for finding, key in zip(self._all, keys, strict=True)}
+    def _entries(self) -> dict[tuple[str, int, int, str], baseline.Entry]:
+        """The entries of all findings by place, numbered among all that are alike, whatever is shown."""
+        entries = baseline.entries(self._all, self._folder, self._analysis.source)
+        return {_place(finding): entry for finding, entry in zip(self._all, entries, strict=True)}
 
     def _new(self) -> tuple[list[Finding], list[str]]:
         """The findings that the baseline does not know, and what is to be said of the baseline."""
@@ -184,19 +183,19 @@ class _Judging:
             notes.append(f"{_near(self._baseline_file)}: {len(gone) - _STALE_SHOWN} more entries no longer occur")
         if gone:
             notes.append("--write-baseline drops what no longer occurs")
-        return [finding for finding in self._shown if self._keys[_place(finding)] not in there], notes
+        return [finding for finding in self._shown if self._entries[_place(finding)].key not in there], notes
 
     def _write_baseline(self) -> list[str]:
         file = self._baseline_file
         old = baseline.read(file) if file.exists() else None
         gone = self._gone(old) if old else []
-        entries = baseline.updated(old, (self._keys[_place(finding)] for finding in self._shown), gone)
+        entries = baseline.updated(old, (self._entries[_place(finding)] for finding in self._shown), gone)
         baseline.write(file, entries)
         dropped = f"; dropped {len(gone)} that no longer occur{'s' if len(gone) == 1 else ''}" if gone else ""
         return [f"{_near(file)}: holds {len(entries)} known finding{'' if len(entries) == 1 else 's'}{dropped}"]
 
     def _gone(self, known: baseline.Baseline) -> list[baseline.Entry]:
-        present = (self._keys[_place(finding)] for finding in self._kept_of_all)
+        present = (self._entries[_place(finding)].key for finding in self._kept_of_all)
         checked = (baseline.relative(path, self._folder) for path in self._analysis.files)
         return baseline.stale(known, present, checked, self._whole, self._folder)
 

@@ -49,12 +49,12 @@ def test_known_findings_stay_silent_until_they_are_repaired(
     train.write_text(REPAIRED)
     ran = syncwatch("check", "--no-cache", *known)
     assert ran.status == 0
-    assert "train.py no longer has SW101 in the module (`total=scores.sum().item()`)" in ran.out
+    assert "train.py no longer has SW101 in the module (`total = scores.sum().item()`)" in ran.out
 
     ran = syncwatch("check", "--no-cache", "--write-baseline", *known)
     assert "holds 1 known finding; dropped 1 that no longer occurs" in ran.out
     (left,) = json.loads((project / "known.json").read_text())["entries"]
-    assert (left["source"], left["reason"]) == ("most=scores.max().item()", "read by the scheduler")
+    assert (left["source"], left["reason"]) == ("most = scores.max().item()", "read by the scheduler")
     assert "no longer" not in syncwatch("check", "--no-cache", *known).out
 
 

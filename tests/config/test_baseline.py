@@ -13,34 +13,35 @@ from syncwatch.model import BrokenFile, Finding
 
 
 @pytest.fixture
-def keys_of(
+def entries_of(
     make_finding: Callable[..., Finding], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], list[baseline.Key]]:
-    """The keys of the findings that stand on every line of a text that holds `item`."""
+) -> Callable[[str], list[Entry]]:
+    """The entries of the findings that stand on every line of a text that holds `item`."""
     monkeypatch.chdir(tmp_path)
 
-    def keys(text: str) -> list[baseline.Key]:
+    def entries(text: str) -> list[Entry]:
         lines = text.splitlines()
         findings = [make_finding("a.py", number) for number, line in enumerate(lines, 1) if "item" in line]
-        return baseline.keys(findings, tmp_path, lambda path, line: lines[line - 1])
+        return baseline.entries(findings, tmp_path, lambda path, line: lines[line - 1])
 
-    return keys
-
-
-def test_keys_survive_moved_lines_and_other_white_space(keys_of: Callable[[str], list[baseline.Key]]) -> None:
-    before = keys_of("x.item()\ny.item()\n")
-    after = keys_of("import torch\n\nif 1:\n    x.item( )\n\n\n    y.item()\n")
-    assert before == after
+    return entries
 
 
-def test_keys_tell_alike_lines_apart(keys_of: Callable[[str], list[baseline.Key]]) -> None:
-    keys = keys_of("x.item()\nx.item()\n")
-    assert [key.occurrence for key in keys] == [1, 2]
-    assert len({key.digest() for key in keys}) == 2
+def test_keys_survive_moved_lines_and_other_white_space(entries_of: Callable[[str], list[Entry]]) -> None:
+    before = entries_of("x.item()\ny.item()\n")
+    after = entries_of("import torch\n\nif 1:\n    x.item( )\n\n\n    y.item()\n")
+    assert [entry.key for entry in before] == [entry.key for entry in after]
+    assert after[0].source == "x.item( )", "the file stays readable"
 
 
-def test_a_changed_line_is_another_finding(keys_of: Callable[[str], list[baseline.Key]]) -> None:
-    assert not set(keys_of("x.item()\n")) & set(keys_of("z.item()\n"))
+def test_keys_tell_alike_lines_apart(entries_of: Callable[[str], list[Entry]]) -> None:
+    alike = entries_of("x.item()\nx.item()\n")
+    assert [entry.occurrence for entry in alike] == [1, 2]
+    assert len({entry.key.digest() for entry in alike}) == 2
+
+
+def test_a_changed_line_is_another_finding(entries_of: Callable[[str], list[Entry]]) -> None:
+    assert entries_of("x.item()\n")[0].key != entries_of("z.item()\n")[0].key
 
 
 def entry(source: str, path: str = "a.py", rule: str = "SW101", reason: str = "") -> Entry:
@@ -55,15 +56,13 @@ def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert file.read_text().endswith("}\n")
 
 
-def test_entries_are_stale_when_their_finding_is_gone(
-    keys_of: Callable[[str], list[baseline.Key]], tmp_path: Path
-) -> None:
+def test_entries_are_stale_when_their_finding_is_gone(entries_of: Callable[[str], list[Entry]], tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("")
     there, repaired = entry("x.item()"), entry("y.item()")
     not_checked, removed_file, other_rule = entry("z", "other.py"), entry("z", "gone.py"), entry("w", rule="SW303")
     known = Baseline(entries=(there, repaired, not_checked, removed_file, other_rule))
-    present = keys_of("x.item()\n")
-    gone = baseline.stale(known, present, ["a.py"], lambda rule: rule == "SW101", tmp_path)
+    present = entries_of("x.item()\n")
+    gone = baseline.stale(known, [item.key for item in present], ["a.py"], lambda rule: rule == "SW101", tmp_path)
     assert gone == [repaired, removed_file]
 
     new = baseline.updated(known, present, gone)
@@ -72,9 +71,9 @@ def test_entries_are_stale_when_their_finding_is_gone(
     ), "what was not looked at stays"
 
 
-def test_reasons_stay_when_the_file_is_written_again(keys_of: Callable[[str], list[baseline.Key]]) -> None:
+def test_reasons_stay_when_the_file_is_written_again(entries_of: Callable[[str], list[Entry]]) -> None:
     known = Baseline(entries=(entry("x.item()", reason="measured: 2 ms an epoch"),))
-    new = baseline.updated(known, keys_of("a = 1\nx.item()\ny.item()\n"), [])
+    new = baseline.updated(known, entries_of("a = 1\nx.item()\ny.item()\n"), [])
     assert [(item.source, item.reason) for item in new] == [
         ("x.item()", "measured: 2 ms an epoch"),
         ("y.item()", ""),
