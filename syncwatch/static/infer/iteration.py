@@ -79,6 +79,7 @@ def _rows(m: Interpreter, v: Tensor) -> Iter:
         None if not shape else shape[1:],
         v.dtype,
         pinned=v.pinned,
+        dense=v.dense,
         requires_grad=v.requires_grad,
         marks=v.marks,
         pending=v.pending,
