@@ -49,6 +49,13 @@ def test_the_sections_are_there_in_order_and_hold_text(document):
 
 
 @each_document
+def test_the_figures_say_where_they_were_measured(document):
+    why = document.sections["Why it blocks"]
+    assert re.search(r"Measured on an \w+ \(torch \d+\.\d+\)", why)
+    assert re.search(r"\d(\.\d+)? (ms|MB|µs)|\d+ waits|one wait|did not wait|held the host|stale", why)
+
+
+@each_document
 def test_the_sentences_are_fit_to_be_shown(document):
     rule = document.rule
     for sentence in (rule.title, rule.message, rule.remedy):
