@@ -18,6 +18,7 @@ from syncwatch.static.values import (
     ITEMS,
     NONE,
     REST,
+    TRUE,
     UNKNOWN,
     Array,
     Class,
@@ -273,8 +274,10 @@ def ask(
     hazards.before(m, ops[0], args, kwargs, via, node)
     m.frame.pos = outer_pos
     op = known(ops)
-    if op is None:
+    if op is None or op in _SWITCHES:
         return False
+    if "anomaly" in kwargs:
+        via = "library"
     slots: list[tuple[Value, ...]] = [_alternatives(a) for a in (*args, *kwargs.values())]
     total = 1
     for s in slots:
@@ -317,10 +320,15 @@ def ask(
                 via = hazards.copies.upload_via(m, op, args, via)
         elif best.kind in _COMPLETING and m.mode("stream") in (None, NONE):
             m.waited()  # a wait completes what was copied before it
+    if "anomaly" in kwargs:
+        op = "torch.autograd.detect_anomaly"
     record(m, best.kind, op, certainty, best.explicit, via, best.why, node, pos)
     return hits == total
 
 
+# What they switch on waits later, in the backward pass.
+_SWITCHES = frozenset({"torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly"})
+_READS = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ})
 _COMPLETING = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ, Kind.DYNAMIC_SHAPE})
 
 
@@ -360,6 +368,10 @@ def record(
     line, column, end_line, end_column = pos or frame.pos
     if not line or m.muted:
         return
+    heat = Heat.GUARDED if frame.guarded else Heat(frame.heat)
+    if frame.guarded == "rank" and frame.heat == "step" and kind in _READS and m.mode("ranks") == TRUE:
+        # all other ranks wait for this one at the next collective
+        via, heat = "rank-0", Heat.STEP
     m.recorder.add(
         Event(
             kind=kind,
@@ -377,7 +389,7 @@ def record(
             subject=source_text(node) if node is not None else "",
             detail=detail,
             certainty=certainty,
-            heat=Heat.GUARDED if frame.guarded else Heat(frame.heat),
+            heat=heat,
         )
     )
 

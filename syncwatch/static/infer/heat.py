@@ -220,9 +220,18 @@ def is_batch_loop(node: ir.ForStmt) -> bool:
     return _trains(node.body) or (_BATCHES.search(text) is not None and _works(node.body))
 
 
-def is_guard(test: Any, body: ir.Block) -> bool:
-    """Whether a branch runs only now and then: every N steps, on one rank, when something is logged, or once."""
-    return _guard_text(test, 0) or _makes_once(test, body)
+_RANK = re.compile(r"(^|[._])(\w*rank|is_(local_)?main_process|is_master|main_process|is_global_zero|process_index)$")
+
+
+def guard_kind(test: Any, body: ir.Block) -> str:
+    """Why a branch runs only now and then: "rank" (on one rank), "other" (every N steps, when logging, once), or ""."""
+    if not (_guard_text(test, 0) or _makes_once(test, body)):
+        return ""
+    subject = test.left if type(test) is ir.Compare else test
+    if type(subject) is ir.Call:
+        subject = subject.func
+    name = subject.id if type(subject) is ir.Name else "." + subject.attr if type(subject) is ir.Attr else ""
+    return "rank" if name and _RANK.search(name) else "other"
 
 
 def _makes_once(test: Any, body: ir.Block) -> bool:

@@ -41,7 +41,7 @@ def _assign(m: Interpreter, s: ir.Assign) -> bool:
     frame = m.frame
     guarded = frame.guarded
     # `self.x = self.x.to(device)` copies once: afterwards it is there
-    frame.guarded = guarded or heat.moves_in_place(s)
+    frame.guarded = _stronger(guarded, "other" if heat.moves_in_place(s) else "")
     value = m.eval(s.value)
     frame.guarded = guarded
     for target in s.targets:
@@ -103,7 +103,7 @@ def _return(m: Interpreter, s: ir.Return) -> bool:
 @executes(ir.Raise)
 def _raise(m: Interpreter, s: ir.Raise) -> bool:
     guarded = m.frame.guarded
-    m.frame.guarded = True
+    m.frame.guarded = "other"
     if s.value is not None:
         m.eval(s.value)
     m.frame.guarded = guarded
@@ -115,7 +115,7 @@ def _assert(m: Interpreter, s: ir.Assert) -> bool:
     verdict = test(m, s.test, "assert")
     if s.message is not None and verdict is not True:
         guarded = m.frame.guarded
-        m.frame.guarded = True
+        m.frame.guarded = "other"
         mark = m.journal.mark()
         m.eval(s.message)
         m.journal.undo(mark)
@@ -184,15 +184,15 @@ def _if(m: Interpreter, s: ir.If) -> bool:
         return m.exec_block(s.body if verdict else s.orelse)
     journal = m.journal
     guarded = frame.guarded
-    guard = heat.is_guard(s.test, s.body)
+    guard = heat.guard_kind(s.test, s.body)
     yields = len(frame.yields)
     mark = journal.mark()
-    frame.guarded = guarded or guard or heat.raises(s.body)
+    frame.guarded = _stronger(guarded, guard or ("other" if heat.raises(s.body) else ""))
     narrow(m, s.test, True)
     first = m.exec_block(s.body)
     then = journal.delta(mark) if first else {}
     journal.undo(mark)
-    frame.guarded = guarded or heat.raises(s.orelse) or (guard and _negated(s.test))
+    frame.guarded = _stronger(guarded, "other" if heat.raises(s.orelse) or (guard and _negated(s.test)) else "")
     narrow(m, s.test, False)
     second = m.exec_block(s.orelse) if s.orelse else True
     frame.guarded = guarded
@@ -208,6 +208,10 @@ def _if(m: Interpreter, s: ir.If) -> bool:
         journal.apply(then)
         return True
     return second
+
+
+def _stronger(outer: str, inner: str) -> str:
+    return "other" if "other" in (outer, inner) else outer or inner
 
 
 def _negated(test: Any) -> bool:
@@ -302,7 +306,7 @@ def _try(m: Interpreter, s: ir.Try) -> bool:
         if handler.name:
             m.store(handler.name, Host("exception"))
         # what handles a failure is no part of the step, unless it is the way that the step goes on
-        frame.guarded = guarded or not _is_import_fallback(handler)
+        frame.guarded = _stronger(guarded, "" if _is_import_fallback(handler) else "other")
         if m.exec_block(handler.body):
             ends.append(journal.delta(mark))
         frame.guarded = guarded

@@ -22,6 +22,9 @@ def called(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str
         return
     if m.mode("ranks") != TRUE:
         return
+    if name == "torch.distributed.Work.wait":
+        m.waited()
+        return
     device = kwargs.get("device")
     if device is None and name in _FIRST_ARGUMENT:
         position = 0 if name == "torch.device" else 1
