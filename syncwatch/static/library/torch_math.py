@@ -133,6 +133,8 @@ def _parts(m: Machine, call: LibCall) -> Value:
         value = result([x], None, sort_of(x))
         if f in ("info", "pivots", "rank"):
             value = replaced(value, dtype="int", requires_grad=False)
+        elif name == "lstsq" and f != "solution":
+            value = replaced(value, requires_grad=None)
         if f in ("sign", "logabsdet", "info", "rank"):
             value = replaced(value, shape=less)
         elif f in ("S", "eigenvalues", "singular_values", "pivots"):

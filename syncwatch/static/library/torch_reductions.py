@@ -216,7 +216,7 @@ def _bincount(m: Machine, call: LibCall) -> Value:
 
 def _histc(m: Machine, call: LibCall) -> Value:
     bins = call.arg(1, "bins")
-    return result([_x(call)], (integer(bins) if given(bins) else 100,), sort_of(_x(call)))
+    return result([_x(call)], (integer(bins) if given(bins) else 100,), sort_of(_x(call)), grad=False)
 
 
 def _scalar(sort: str | None = None):  # type: ignore[no-untyped-def]
