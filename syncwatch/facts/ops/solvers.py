@@ -105,7 +105,7 @@ FACTS = (
         ("torch.linalg.eig", "torch.linalg.eigvals"),
         "input",
         solves(_checks("the solver waits inside its library"), waits=None),
-        instead="eigh where the matrix is symmetric"
+        instead="eigh where the matrix is symmetric",
     ),
     fact(
         ("torch.linalg.svd", "torch.linalg.svdvals", "torch.svd", "torch.Tensor.svd"),

@@ -33,12 +33,27 @@ def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
         indexing,
         linalg,
         nn,
+        practice,
         reads,
+        serving,
         shapes,
         silent,
         training,
         transfers,
     )
 
-    for module in (reads, transfers, indexing, shapes, linalg, cuda_api, training, nn, distributions, silent):
+    for module in (
+        reads,
+        transfers,
+        indexing,
+        shapes,
+        linalg,
+        cuda_api,
+        training,
+        nn,
+        distributions,
+        silent,
+        practice,
+        serving,
+    ):
         yield module.__name__.rpartition(".")[2], list(module.programs(device))
