@@ -66,7 +66,9 @@ def eval_call(m: Interpreter, node: ir.Call) -> Value:
     m.frame.pos = node.pos
     if type(func_node) is ir.Attr and _assumed_move(func, func_node.attr):
         return _unknown_method(m, func_node, args)
+    m.configured.called(m, node, func)
     value = call(m, func, tuple(args), kwargs, star, node)
+    value = m.configured.returned(m, node, func, args, value)
     if type(func) in (Bound, Lib):
         copies.wrote(m, node, func, args, kwargs)
     return value

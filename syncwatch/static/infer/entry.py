@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from syncwatch.model import Event
 from syncwatch.static import ir, library
 from syncwatch.static.infer import assumptions, functions, heat, instances
+from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.state import Frame
 from syncwatch.static.infer.types import class_attr, class_library_types
@@ -64,6 +65,7 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     options = project.options
     m.hot_names = frozenset(options.hot)
     m.device_names = frozenset(options.device_names)
+    m.configured = Configured(options)
     main = Module(project.name_of(path), path, form, path.endswith("__init__.py"))
     main.state = "running"
     main.slots["__name__"] = Const("str", "__main__")
@@ -140,7 +142,7 @@ def _guarded_run(m: Interpreter, run: Any) -> None:
 def _enter_rest(m: Interpreter, main: Module) -> None:
     """Enters every function and method of the file that was not executed yet, the hot ones first."""
     work = list(_functions(main))
-    work.sort(key=lambda fc: not heat.is_hot_name(m, fc[0].name))
+    work.sort(key=lambda fc: not (m.configured.hot(fc[0]) or heat.is_hot_name(m, fc[0].name)))
     end = m.steps + _FILE_STEPS + _LINE_STEPS * main.ir.lines
     for func, cls in work:
         if m.steps > end:
@@ -235,6 +237,8 @@ class _Rest:
 
 def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str, Value]) -> str:
     name = func.name
+    if m.configured.hot(func):
+        return "step"
     if _ASIDE.search(m.root_key) or heat.is_setup_name(name):
         return "setup"
     is_module = cls is not None and "torch.nn.Module" in class_library_types(cls)

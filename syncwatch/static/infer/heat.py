@@ -47,6 +47,8 @@ _GUARD = re.compile(
 
 def inherited(m: Interpreter, caller: Frame, func: Func) -> tuple[str, bool, bool]:
     """Heat, guard and set-up flag of a function's activation, from its caller."""
+    if m.configured.hot(func):
+        return "step", caller.guarded, False
     setup = caller.setup or (caller.heat in ("setup", "epoch") and _SETUP.match(func.name) is not None)
     return caller.heat, caller.guarded, setup
 

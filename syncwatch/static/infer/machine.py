@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from syncwatch.static import ir
 from syncwatch.static.infer import events, text
+from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.state import Frame, Journal, Scope
 from syncwatch.static.library import protocol
+from syncwatch.static.options import Options
 from syncwatch.static.values import (
     ITEMS,
     REST,
@@ -88,6 +90,7 @@ class Interpreter:
         self.assumed: dict[int, Obj] = {}  # class → its assumed instance
         self.hot_names: frozenset[str] = frozenset()
         self.device_names: frozenset[str] = frozenset()
+        self.configured = Configured(Options())
 
     # ------------------------------------------------------------------ evaluation
 
@@ -368,12 +371,6 @@ class Interpreter:
         from syncwatch.static.infer.formatting import format_value
 
         format_value(self, value, via)
-
-    def mode(self, name: str) -> Value:
-        return self.world.get(f"mode:{name}")
-
-    def set_mode(self, name: str, value: Value) -> None:
-        self.journal.write(self.world, f"mode:{name}", value)
 
     @property
     def waits(self) -> int:
