@@ -91,7 +91,9 @@ def register() -> None:
 
     class Hooks(parts.PrivateUse1Hooks):  # type: ignore[misc,name-defined]
         def is_available(self) -> bool:
-            return True
+            from syncwatch.emulator.device import active
+
+            return active() or not _probed  # torch must not find an accelerator while none is emulated
 
         def has_primary_context(self, device: int) -> bool:
             return True
@@ -112,7 +114,7 @@ def register() -> None:
     torch.utils.rename_privateuse1_backend(BACKEND)
     module, hooks, guard = _Module(), Hooks(), Guard()
     _keep.extend((module, hooks, guard))
-    torch._register_device_module(BACKEND, module)  # type: ignore[no-untyped-call]
+    torch._register_device_module(BACKEND, module)
     parts.register_python_privateuseone_hook(hooks)
     parts.register_python_privateuseone_device_guard(guard)
 

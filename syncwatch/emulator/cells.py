@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
 
-Optional = torch.Tensor | None
+Optional: TypeAlias = "torch.Tensor | None"
 
 
 def _gates(input_gates: torch.Tensor, hidden_gates: torch.Tensor, *biases: Optional) -> torch.Tensor:

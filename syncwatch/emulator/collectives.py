@@ -20,11 +20,27 @@ from syncwatch.emulator.patching import Patches, named_like
 from syncwatch.emulator.pinned import is_pinned, pin
 from syncwatch.emulator.values import value_of
 
-_COLLECTIVES = (
-    "allreduce_ allreduce_coalesced_ broadcast_ reduce_ allgather_ _allgather_base_ allgather_coalesced_ "
-    "allgather_into_tensor_coalesced_ gather_ scatter_ reduce_scatter_ _reduce_scatter_base_ "
-    "reduce_scatter_tensor_coalesced_ alltoall_ alltoall_base_ barrier send recv_ recv_any_source_"
-).split()
+_COLLECTIVES = [
+    "allreduce_",
+    "allreduce_coalesced_",
+    "broadcast_",
+    "reduce_",
+    "allgather_",
+    "_allgather_base_",
+    "allgather_coalesced_",
+    "allgather_into_tensor_coalesced_",
+    "gather_",
+    "scatter_",
+    "reduce_scatter_",
+    "_reduce_scatter_base_",
+    "reduce_scatter_tensor_coalesced_",
+    "alltoall_",
+    "alltoall_base_",
+    "barrier",
+    "send",
+    "recv_",
+    "recv_any_source_",
+]
 
 _library: list[torch.library.Library] = []
 _nccl: weakref.WeakSet[Any] = weakref.WeakSet()  # groups that the program believes to be NCCL's
@@ -58,8 +74,8 @@ def _on_values(op: Any) -> Callable[..., Any]:
 
 def _work_on_device(boxed: Any, tensors: Any) -> Any:
     """The same work, whose result are the device tensors: DistributedDataParallel takes gradients from there."""
+    from torch._C._distributed_c10d import _create_work_from_future  # type: ignore[attr-defined]
     from torch.distributed import Work
-    from torch._C._distributed_c10d import _create_work_from_future
 
     try:
         future = Work.unbox(boxed).get_future()
@@ -83,7 +99,7 @@ def _values(arg: Any) -> Any:
     return arg
 
 
-class _Pinning(TorchDispatchMode):
+class _Pinning(TorchDispatchMode):  # type: ignore[misc]
     """Makes pinned memory for C++ code that asks for it: a backend in Python cannot offer an allocator."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

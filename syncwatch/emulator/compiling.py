@@ -26,7 +26,7 @@ def compile(model: Any = None, **kwargs: Any) -> Any:
 
 def install(patches: Patches) -> None:
     """Replaces the compiler's entrances."""
-    patches.wrap(torch, "compile", lambda original: compile)
+    patches.replace(torch, "compile", compile)
     original: Callable[..., Any] = torch.nn.Module.compile
 
     def compile_in_place(self: torch.nn.Module, *args: Any, **kwargs: Any) -> None:

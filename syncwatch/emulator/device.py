@@ -30,6 +30,7 @@ class _Device:
                 placement.several = devices > 1
                 placement.CURRENT.index = 0
                 self._install()
+                placement.there = True
             self._users += 1
 
     def _install(self) -> None:
@@ -53,9 +54,12 @@ class _Device:
 
     def off(self) -> None:
         """One user less; with the last the device is gone."""
+        from syncwatch.emulator import placement
+
         with self._lock:
             self._users -= 1
             if not self._users:
+                placement.there = False
                 self._patches.undo()
                 rules = sys.modules.get("torch._dynamo.trace_rules")
                 if rules is not None:  # what torch.compile knows of torch's functions, it may have learnt from ours

@@ -20,10 +20,9 @@ from syncwatch.facts.observe import describe
 from syncwatch.facts.table import Fact, judge
 from syncwatch.model import Kind
 from syncwatch.runtime import scope
-from syncwatch.runtime.cuda.naming import Named, Trail, name_of, trail
+from syncwatch.runtime.cuda.naming import Named, Trail, named, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink
-
 
 _INDEXING = "torch.Tensor.__getitem__"
 
@@ -96,32 +95,42 @@ class Events:
         if sink is None:
             return
         way = trail(frame, self._frames)
-        if way.caller is None and not way.torch_frames:
+        if way.caller is None and not way.frames:
             # one of autograd's own threads: the recorder hears of it at the end of the backward call
             call = scope.borrowed()
             if call is not None:
                 frame = call.frame
                 way = trail(frame, self._frames)
-        named = self._name(way, kind)
-        sink.occurred(named.kind, named.op, explicit=named.explicit, waits=waits, frame=frame)
+        name = self._name(way, kind)
+        caller = way.caller
+        if caller is not None and self._frames.is_user(caller.f_code):
+            frame = caller  # with nothing but torch in between, that line is all there is to say
+        sink.occurred(name.kind, name.op, explicit=name.explicit, waits=waits, frame=frame)
 
     def _name(self, way: Trail, kind: Kind | None) -> Named:
-        outer = way.wrapped[-1] if way.wrapped else None
         caller = way.caller
         key = (
-            caller and (caller.f_code, caller.f_lasti),
-            outer and outer.op,
-            way.torch_frames[-1].f_code if way.torch_frames else None,
+            None if caller is None else (caller.f_code, caller.f_lasti),
+            None if way.innermost is None else way.innermost.op,
+            way.frames[-1].f_code if way.frames else None,
             kind,
         )
-        named = self._names.get(key)
-        if named is None:
-            named = name_of(way)
-            if kind is not None and (named.kind is Kind.STREAM_WAIT or named.op == _INDEXING):
-                # the facts have no word for the public operation, or several that depend on its arguments
-                named = named._replace(kind=kind)
-            self._names[key] = named
-        return named
+        name = self._names.get(key)
+        if name is None:
+            name = named(way)
+            if kind is not None and _knows_better(name, kind):
+                name = name._replace(kind=kind)
+            self._names[key] = name
+        return name
+
+
+def _knows_better(name: Named, kind: Kind) -> bool:
+    """Whether the operation at the bottom says more of the wait than the public one, whose arguments may not be known.
+
+    The facts have no word for some public operations, and several for others; but a copy has one direction.
+    """
+    copies = (Kind.UPLOAD, Kind.TENSOR_READ)
+    return name.kind is Kind.STREAM_WAIT or name.op == _INDEXING or (kind in copies and name.kind in copies)
 
 
 def _concerns_host(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

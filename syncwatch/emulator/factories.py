@@ -86,4 +86,4 @@ def install(patches: Patches) -> None:
         with current(number(device)):
             return func(*args, **kwargs)
 
-    patches.wrap(DeviceContext, "__torch_function__", lambda original: for_default_device)
+    patches.replace(DeviceContext, "__torch_function__", for_default_device)

@@ -94,7 +94,11 @@ def _written_name(ret: Any, arguments: Any) -> str | None:
     if ret.alias_info is None or not ret.alias_info.is_write:
         return None
     for arg in arguments:
-        if arg.alias_info is not None and arg.alias_info.is_write and arg.alias_info.before_set == ret.alias_info.before_set:
+        if (
+            arg.alias_info is not None
+            and arg.alias_info.is_write
+            and arg.alias_info.before_set == ret.alias_info.before_set
+        ):
             return str(arg.name)
     return None
 
@@ -159,7 +163,7 @@ def _general_kernel(shape: Shape) -> Kernel:
     listening = LISTENING
     may_wait = _may_wait(op)
     check = placement.rule_for(op)
-    written, returned = shape.written, shape.returned
+    written = shape.written
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         seen = _Seen()
@@ -174,6 +178,8 @@ def _general_kernel(shape: Shape) -> Kernel:
             if target is not None:
                 on_device = target.type in ("cuda", BACKEND)
                 if on_device:
+                    if target.type == "cuda" and not placement.there:
+                        raise AssertionError("Torch not compiled with CUDA enabled")
                     index = placement.index_named(target, seen)
                     if "device" in named:
                         named["device"] = CPU
@@ -208,8 +214,9 @@ def _runner(shape: Shape) -> Callable[..., Any]:
     """What computes the operation on the values: nearly always the operation itself, on the CPU."""
     from syncwatch.emulator.cells import SUBSTITUTES
 
-    substitute = SUBSTITUTES.get(shape.name) if shape.op._overloadname in ("", "default") else None
-    return substitute or shape.op._op  # type: ignore[no-any-return]
+    substitute: Any = SUBSTITUTES.get(shape.name)
+    run: Callable[..., Any] = shape.op._op if substitute is None else substitute
+    return run
 
 
 class _Seen:
@@ -236,6 +243,8 @@ class _Seen:
             if not self.device:
                 self.device = True
                 self.index = arg.__dict__.get(INDEX, 0)
+            elif placement.several and arg.__dict__.get(INDEX, 0) != self.index:
+                self.host = True  # on another GPU: as bad as on the host
             self.pairs.append((value, arg))
             return value
         if isinstance(arg, (list, tuple)):
@@ -315,7 +324,7 @@ def kernel_of(op: Any) -> Kernel:
 class _Lazy:
     """A kernel that is specialised at its first call: making all of them would slow every start."""
 
-    __slots__ = ("kernel", "packet", "overload")
+    __slots__ = ("kernel", "overload", "packet")
 
     def __init__(self, packet: str, overload: str) -> None:
         self.packet = packet
@@ -338,7 +347,14 @@ def register() -> None:
 
 
 def _register() -> None:
-    for key in ("PrivateUse1", "SparsePrivateUse1", "SparseCsrPrivateUse1", "QuantizedPrivateUse1", "CUDA", "SparseCUDA"):
+    for key in (
+        "PrivateUse1",
+        "SparsePrivateUse1",
+        "SparseCsrPrivateUse1",
+        "QuantizedPrivateUse1",
+        "CUDA",
+        "SparseCUDA",
+    ):
         everything = torch.library.Library("_", "IMPL")
         try:
             everything.fallback(_fallback, key)

@@ -12,11 +12,10 @@ from torch._C import TensorBase
 
 from syncwatch.emulator.values import INDEX, NATIVE, VALUE
 
-
 _make = TensorBase._make_wrapper_subclass
 
 
-class LayoutTensor(torch.Tensor):
+class LayoutTensor(torch.Tensor):  # type: ignore[misc]
     """A device tensor with a layout other than strided."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl

@@ -26,6 +26,10 @@ class Patches(patching.Patches):
             self.set(owner, name, replacement)
             self._tell_script(original, replacement)
 
+    def replace(self, owner: Any, name: str, function: Any) -> None:
+        """Replaces `owner.name` by a function that does not need the original, where this torch has it."""
+        self.wrap(owner, name, lambda original: function)
+
     def _tell_script(self, original: Any, replacement: Any) -> None:
         """torch.jit.script knows torch's functions by identity: ours mean the same."""
         table = _builtins._get_builtin_table()

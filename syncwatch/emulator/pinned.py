@@ -14,11 +14,32 @@ from syncwatch.emulator.values import value_of
 PINNED: Final = "_syncwatch_pinned"
 _storage_of = TensorBase.untyped_storage
 
-_FUNCTIONS = (
-    "empty zeros ones full rand randn randint randperm arange linspace logspace eye empty_strided tensor "
-    "empty_like zeros_like ones_like full_like rand_like randn_like randint_like scalar_tensor empty_permuted"
-).split()
-_METHODS = "new_empty new_zeros new_ones new_full new_tensor new_empty_strided".split()
+_FUNCTIONS = [
+    "empty",
+    "zeros",
+    "ones",
+    "full",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "arange",
+    "linspace",
+    "logspace",
+    "eye",
+    "empty_strided",
+    "tensor",
+    "empty_like",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "scalar_tensor",
+    "empty_permuted",
+]
+_METHODS = ["new_empty", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty_strided"]
 
 
 def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
@@ -62,8 +83,8 @@ def pinning(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def install(patches: Patches) -> None:
     """Replaces what pins, and what asks."""
-    patches.wrap(torch.Tensor, "is_pinned", lambda original: is_pinned)
-    patches.wrap(torch.Tensor, "pin_memory", lambda original: pin_memory)
+    patches.replace(torch.Tensor, "is_pinned", is_pinned)
+    patches.replace(torch.Tensor, "pin_memory", pin_memory)
     for name in _FUNCTIONS:
         patches.wrap(torch, name, pinning)
     for name in _METHODS:

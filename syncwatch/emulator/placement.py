@@ -11,19 +11,56 @@ from syncwatch.emulator.values import index_of, value_of
 
 Check = Callable[[Sequence[Any], dict[str, Any]], None]
 
+there = False  # the device is emulated now
 several = False  # more than one GPU is emulated
 
 # operations with arguments that live on the host, or that copy between devices
 _MIXED = frozenset(
-    """
-    copy_ _to_copy _copy_from _copy_from_and_resize copy index index_put index_put_ _index_put_impl_ _unsafe_index
-    _unsafe_index_put set_ _pack_padded_sequence _pack_padded_sequence_backward _pad_packed_sequence _ctc_loss
-    _ctc_loss_backward _use_cudnn_ctc_loss _cudnn_ctc_loss lstm gru rnn_tanh rnn_relu _cudnn_rnn split_with_sizes
-    tensor_split _local_scalar_dense resize_as_ _fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_
-    _sparse_coo_tensor_with_dims_and_tensors quantize_per_tensor nested_tensor _nested_tensor_from_mask
-    _embedding_bag_per_sample_weights_backward histogramdd _amp_foreach_non_finite_check_and_unscale_
-    _nested_view_from_buffer _nested_view_from_buffer_copy _nested_from_padded to_padded_tensor
-    """.split()
+    [
+        "copy_",
+        "_to_copy",
+        "_copy_from",
+        "_copy_from_and_resize",
+        "copy",
+        "index",
+        "index_put",
+        "index_put_",
+        "_index_put_impl_",
+        "_unsafe_index",
+        "_unsafe_index_put",
+        "set_",
+        "_pack_padded_sequence",
+        "_pack_padded_sequence_backward",
+        "_pad_packed_sequence",
+        "_ctc_loss",
+        "_ctc_loss_backward",
+        "_use_cudnn_ctc_loss",
+        "_cudnn_ctc_loss",
+        "lstm",
+        "gru",
+        "rnn_tanh",
+        "rnn_relu",
+        "_cudnn_rnn",
+        "split_with_sizes",
+        "tensor_split",
+        "_local_scalar_dense",
+        "resize_as_",
+        "_fused_adam_",
+        "_fused_adamw_",
+        "_fused_sgd_",
+        "_fused_adagrad_",
+        "_sparse_coo_tensor_with_dims_and_tensors",
+        "quantize_per_tensor",
+        "nested_tensor",
+        "_nested_tensor_from_mask",
+        "_embedding_bag_per_sample_weights_backward",
+        "histogramdd",
+        "_amp_foreach_non_finite_check_and_unscale_",
+        "_nested_view_from_buffer",
+        "_nested_view_from_buffer_copy",
+        "_nested_from_padded",
+        "to_padded_tensor",
+    ]
 )
 
 
@@ -36,30 +73,34 @@ def rule_for(op: Any) -> Check:
     names = [arg.name for arg in op._schema.arguments]
 
     def check(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        for argument, tensor in _tensors(names, args, kwargs):
-            if value_of(tensor) is None and tensor.dim() > 0:
-                here = next(t for _, t in _tensors(names, args, kwargs) if value_of(t) is not None)
-                device = f"cuda:{index_of(here)}"
-                if pointwise:
-                    raise RuntimeError(
-                        "Expected all tensors to be on the same device, but found at least two devices, "
-                        f"{device} and {tensor.device}!"
-                    )
+        tensors = list(_tensors(names, args, kwargs))
+        device = next(_where(tensor) for _, tensor in tensors if value_of(tensor) is not None)
+        for argument, tensor in tensors:
+            other = _where(tensor)
+            if other == device or (other == "cpu" and tensor.dim() == 0):
+                continue
+            if pointwise:
                 raise RuntimeError(
-                    f"Expected all tensors to be on the same device, but got {argument} is on {tensor.device}, "
-                    f"different from other tensors on {device} (when checking argument in method wrapper_CUDA_{name})"
+                    "Expected all tensors to be on the same device, "
+                    f"but found at least two devices, {device} and {other}!"
                 )
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but got {argument} is on {other}, "
+                f"different from other tensors on {device} (when checking argument in method wrapper_CUDA_{name})"
+            )
 
     return check
+
+
+def _where(tensor: torch.Tensor) -> str:
+    return str(tensor.device) if value_of(tensor) is None else f"cuda:{index_of(tensor)}"
 
 
 def _anything(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     return None
 
 
-def _tensors(
-    names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]
-) -> Iterator[tuple[str, torch.Tensor]]:
+def _tensors(names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
     for name, arg in (*zip(names, args, strict=False), *kwargs.items()):
         if isinstance(arg, torch.Tensor):
             yield name, arg

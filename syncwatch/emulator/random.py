@@ -35,7 +35,7 @@ class Generators:
 GENERATORS = Generators()
 
 
-class DeviceGenerator(NativeGenerator):  # type: ignore[misc]
+class DeviceGenerator(NativeGenerator):
     """A `torch.Generator(device="cuda")`: draws on the host, and says that it is on the device."""
 
     device_index = 0
@@ -64,4 +64,3 @@ def run_seeded(shape: Shape, run: Callable[..., Any], values: list[Any], named: 
     finally:
         own.set_state(host.get_state())
         host.set_state(before)
-

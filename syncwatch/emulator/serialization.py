@@ -58,10 +58,12 @@ def reduce(self: torch.Tensor, proto: int) -> Any:
         return _native_reduce(self, proto)
     if value.layout is not torch.strided:
         return (_rebuild_other, (value, index_of(self), self.requires_grad))
-    storage = torch.storage.TypedStorage(wrap_storage=_marked(_storage_of(value), index_of(self)), dtype=value.dtype, _internal=True)
+    storage = torch.storage.TypedStorage(
+        wrap_storage=_marked(_storage_of(value), index_of(self)), dtype=value.dtype, _internal=True
+    )
     torch.utils.hooks.warn_if_has_hooks(self)
     state = torch._utils._get_obj_state(self)
-    args = (
+    args: tuple[Any, ...] = (
         storage,
         value.storage_offset(),
         tuple(value.size()),
@@ -132,7 +134,7 @@ def _rebuild_tensor(original: Any) -> Any:
         untyped = getattr(storage, "_untyped_storage", storage)
         index = getattr(untyped, GPU, None)
         if index is None:
-            return original(storage, storage_offset, size, stride)  # type: ignore[no-any-return]
+            return original(storage, storage_offset, size, stride)
         value = torch.empty(0, dtype=storage.dtype)
         value.set_(untyped, storage_offset, size, stride)
         return emulated(value, index)
@@ -175,9 +177,9 @@ def storage(self: torch.Tensor) -> Any:
 def install(patches: Patches) -> None:
     """Replaces what copies and pickles, and tells torch.save and torch.load of the device."""
     _register_location()
-    patches.wrap(torch.Tensor, "__deepcopy__", lambda original: deepcopy)
-    patches.wrap(torch.Tensor, "__reduce_ex__", lambda original: reduce)
-    patches.wrap(torch.Tensor, "untyped_storage", lambda original: storage)
+    patches.replace(torch.Tensor, "__deepcopy__", deepcopy)
+    patches.replace(torch.Tensor, "__reduce_ex__", reduce)
+    patches.replace(torch.Tensor, "untyped_storage", storage)
     patches.wrap(torch._utils, "_rebuild_tensor", _rebuild_tensor)
     patches.wrap(torch._utils, "_get_obj_state", _without_ours)
     device_of = torch._C.StorageBase.device.__get__

@@ -75,7 +75,7 @@ def on_gpu(tensor: torch.Tensor, index: int, move: Any) -> torch.Tensor:
     from syncwatch.emulator import placement
 
     if not placement.several or (_device_of(tensor).type == BACKEND and index_of(tensor) == index):
-        return move()  # type: ignore[no-any-return]
+        return move()
     if _device_of(tensor).type == BACKEND:  # from one GPU to another: torch sees one device, and would not copy
         moved = tensor.clone()
         value = value_of(moved)
@@ -84,7 +84,7 @@ def on_gpu(tensor: torch.Tensor, index: int, move: Any) -> torch.Tensor:
         return moved
     before, CURRENT.index = CURRENT.index, index
     try:
-        return move()  # type: ignore[no-any-return]
+        return move()
     finally:
         CURRENT.index = before
 
@@ -94,9 +94,11 @@ def check_number(index: int) -> None:
     from syncwatch.emulator.gpus import GPUS
 
     if not 0 <= index < GPUS.count:
-        raise torch.AcceleratorError("CUDA error: invalid device ordinal") if hasattr(
-            torch, "AcceleratorError"
-        ) else RuntimeError("CUDA error: invalid device ordinal")
+        raise (
+            torch.AcceleratorError("CUDA error: invalid device ordinal")
+            if hasattr(torch, "AcceleratorError")
+            else RuntimeError("CUDA error: invalid device ordinal")
+        )
 
 
 def cuda(
@@ -178,13 +180,16 @@ def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **k
     if _device_of(self).type == BACKEND or _names_cuda(dtype):
         name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", "")
         if dtype is None:
-            shown: str = TensorBase.type(value_of(self))
-            return shown.replace("torch.", "torch.cuda.", 1)
+            value = value_of(self)
+            assert value is not None
+            return str(TensorBase.type(value)).replace("torch.", "torch.cuda.", 1)
         if isinstance(dtype, torch.dtype):
             return self.to(dtype, non_blocking=non_blocking)
         scalar = getattr(torch, name.rpartition(".")[2], None)
         target = getattr(scalar, "dtype", self.dtype)
-        device = public_device(self) if ".cuda." in f".{dtype if isinstance(dtype, str) else dtype.__module__}." else "cpu"
+        device = (
+            public_device(self) if ".cuda." in f".{dtype if isinstance(dtype, str) else dtype.__module__}." else "cpu"
+        )
         if device != "cpu" and _device_of(self).type != BACKEND:
             device = _CUDA[CURRENT.index]
         return self.to(device, target, non_blocking=non_blocking)
@@ -200,12 +205,13 @@ def _names_cuda(dtype: Any) -> bool:
 
 
 def get_device(self: torch.Tensor) -> int:
-    return index_of(self) if _device_of(self).type == BACKEND else TensorBase.get_device(self)  # type: ignore[no-any-return]
+    index: int = index_of(self) if _device_of(self).type == BACKEND else TensorBase.get_device(self)
+    return index
 
 
 def data_ptr(self: torch.Tensor) -> int:
     value = value_of(self)
-    return TensorBase.data_ptr(self if value is None else value)  # type: ignore[no-any-return]
+    return TensorBase.data_ptr(self if value is None else value)
 
 
 def is_shared(self: torch.Tensor) -> bool:
@@ -227,7 +233,7 @@ def install(patches: Patches) -> None:
         ("get_device", get_device),
         ("data_ptr", data_ptr),
     ):
-        patches.wrap(tensor, name, lambda original, function=function: function)
+        patches.replace(tensor, name, function)
     patches.wrap(torch, "_has_compatible_shallow_copy_type", _compatible)
     patches.wrap(tensor, "tolist", _tolist)
 

@@ -99,9 +99,7 @@ def _recover(tensor: torch.Tensor) -> torch.Tensor:
     )
     if found.dtype != tensor.dtype:
         found = found.view(tensor.dtype)
-    value = (
-        found.detach() if same else found.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-    )
+    value = found.detach() if same else found.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     tensor.__dict__[VALUE] = value
     index = getattr(storage, INDEX, 0)
     if index:

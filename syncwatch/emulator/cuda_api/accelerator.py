@@ -12,7 +12,7 @@ from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 
 
-class device_index:  # noqa: N801 - torch's own name
+class device_index:
     """`with torch.accelerator.device_index(1):`"""
 
     def __init__(self, device: int | None, /) -> None:
@@ -62,7 +62,7 @@ def install(patches: Patches) -> None:
     for name, function in functions.items():
         for owner in owners:
             if hasattr(owner, name):
-                patches.wrap(owner, name, lambda original, function=function: function)
+                patches.replace(owner, name, function)
     # C++ asks the backend, which names itself
     patches.wrap(torch._C, "_accelerator_getAccelerator", lambda original: lambda: torch.device("cuda"))
     patches.wrap(torch._C, "_get_accelerator", lambda original: lambda *args: torch.device("cuda"))

@@ -71,7 +71,7 @@ def install(patches: Patches) -> None:
         get_device_capability,
         synchronize,
     ):
-        patches.wrap(cuda, function.__name__, lambda original, function=function: function)
+        patches.replace(cuda, function.__name__, function)
     answers: dict[str, Any] = {
         "_lazy_init": lambda: None,
         "init": lambda: None,
@@ -98,9 +98,9 @@ def install(patches: Patches) -> None:
     }
     for name, answer in answers.items():
         if hasattr(cuda, name):
-            patches.wrap(cuda, name, lambda original, answer=answer: answer)
+            patches.replace(cuda, name, answer)
     patches.set(torch.backends.cuda, "is_built", lambda: True)
-    patches.wrap(torch._C, "_cuda_getDeviceCount", lambda original: device_count)
+    patches.replace(torch._C, "_cuda_getDeviceCount", device_count)
     patches.set(torch._C, "_cuda_getDevice", current_device)
     patches.set(torch._C, "_cuda_setDevice", set_device)
     if torch.version.cuda is None:

@@ -156,4 +156,4 @@ def install(patches: Patches) -> None:
     for name, function in functions.items():
         for owner in (torch.cuda, memory):
             if hasattr(owner, name):
-                patches.wrap(owner, name, lambda original, function=function: function)
+                patches.replace(owner, name, function)

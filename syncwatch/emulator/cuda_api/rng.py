@@ -33,7 +33,7 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    return GENERATORS.of(number(None)).initial_seed()
+    return int(GENERATORS.of(number(None)).initial_seed())
 
 
 def get_rng_state(device: Any = "cuda") -> torch.Tensor:
@@ -88,7 +88,7 @@ def install(patches: Patches) -> None:
         set_rng_state_all,
     ):
         for owner in (torch.cuda, random):
-            patches.wrap(owner, function.__name__, lambda original, function=function: function)
+            patches.replace(owner, function.__name__, function)
     patches.set(torch, "Generator", named_like(_GeneratorMeta("Generator", (), {}), NativeGenerator))
 
     class Defaults:

@@ -207,12 +207,14 @@ def install(patches: Patches) -> None:
 
     for owner in (torch.cuda, streams):
         for made in (Stream, Event):
-            patches.set(owner, made.__name__, named_like(type(made.__name__, (made,), {}), getattr(owner, made.__name__)))
+            patches.set(
+                owner, made.__name__, named_like(type(made.__name__, (made,), {}), getattr(owner, made.__name__))
+            )
         patches.set(owner, "ExternalStream", torch.cuda.Stream)
     for function in (current_stream, default_stream, set_stream, stream):
-        patches.wrap(torch.cuda, function.__name__, lambda original, function=function: function)
+        patches.replace(torch.cuda, function.__name__, function)
     patches.set(torch.cuda, "StreamContext", StreamContext)
-    patches.wrap(torch.Tensor, "record_stream", lambda original: record_stream)
+    patches.replace(torch.Tensor, "record_stream", record_stream)
     for name, made in (("Stream", Stream), ("Event", Event)):
         patches.set(torch, name, _generic(getattr(torch, name), made))
 

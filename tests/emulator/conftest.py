@@ -1,0 +1,53 @@
+"""The tests of the emulator run on an emulated device, which must be known to torch before the first backward."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from syncwatch.emulator import backend, emulate
+from syncwatch.model import SiteCount
+from syncwatch.runtime.watch import watch
+
+backend.register()
+
+Counts = dict[int, dict[str, int]]
+
+
+@pytest.fixture
+def device() -> Iterator[None]:
+    """One emulated GPU."""
+    with emulate():
+        torch.manual_seed(0)
+        yield
+
+
+@pytest.fixture
+def run(device: None, tmp_path: Path) -> Callable[[str], tuple[dict[str, Any], list[SiteCount]]]:
+    """Runs a program on the emulated device; returns its names and the sites where it waited."""
+
+    def run(code: str) -> tuple[dict[str, Any], list[SiteCount]]:
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(code), encoding="utf-8")
+        names: dict[str, Any] = {"__name__": "program", "__file__": str(path)}
+        with watch() as report:
+            exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+        return names, [site for site in report.sites if site.path.endswith("program.py")]
+
+    return run
+
+
+@pytest.fixture
+def waits(run: Callable[[str], tuple[dict[str, Any], list[SiteCount]]]) -> Callable[[str], list[tuple[str, str, int]]]:
+    """The waits of a program: (kind, operation, count), in the order of its lines."""
+
+    def waits(code: str) -> list[tuple[str, str, int]]:
+        _, sites = run(code)
+        return [(site.kind.value, site.op, site.count) for site in sorted(sites, key=lambda site: site.line)]
+
+    return waits

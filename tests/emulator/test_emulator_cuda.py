@@ -1,0 +1,169 @@
+"""`torch.cuda` and `torch.accelerator` of the emulated device."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from syncwatch.emulator import emulate
+
+pytestmark = pytest.mark.usefixtures("device")
+
+
+def test_there_is_a_gpu():
+    assert torch.cuda.is_available()
+    assert (torch.cuda.device_count(), torch.cuda.current_device()) == (1, 0)
+    assert torch.cuda.get_device_name() == "emulated CUDA device"
+    assert torch.cuda.get_device_capability() == (9, 0)
+    assert torch.cuda.get_device_properties("cuda").total_memory == 80 << 30
+    assert torch.cuda.is_bf16_supported()
+    assert torch.accelerator.is_available()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert torch.get_device_module("cuda") is torch.cuda
+
+
+def test_several_gpus():
+    from syncwatch.emulator.device import DEVICE
+
+    DEVICE.off()
+    try:
+        with emulate(devices=2):
+            assert torch.cuda.device_count() == 2
+            first, second = torch.ones(2, device="cuda:0"), torch.ones(2).to("cuda:1")
+            assert (first.device.index, second.device.index) == (0, 1)
+            assert (second * 2).detach().device == torch.device("cuda:1")
+            torch.cuda.set_device(1)
+            assert torch.zeros(1, device="cuda").device.index == 1
+            with torch.cuda.device(0):
+                assert torch.zeros(1).cuda().device.index == 0
+            assert first.to("cuda:1").device.index == 1
+            with pytest.raises(RuntimeError, match="cuda:0 and cuda:1"):
+                first + second
+            model = torch.nn.Linear(2, 2).to("cuda:1")
+            model(second).sum().backward()
+            assert model.weight.grad.device.index == 1
+    finally:
+        DEVICE.on(1)
+
+
+def test_streams_and_events():
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        assert torch.cuda.current_stream() == side
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        end.record()
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+    torch.cuda.current_stream().wait_stream(side)
+    end.synchronize()
+    assert end.query()
+    assert start.elapsed_time(end) >= 0
+    with pytest.raises(ValueError, match="enable_timing"):
+        torch.cuda.Event().elapsed_time(end)
+    torch.ones(2, device="cuda").record_stream(side)
+    assert isinstance(side, torch.cuda.Stream)
+    assert isinstance(torch.Event("cuda"), torch.Event)
+
+
+def test_memory_statistics_follow_the_tensors():
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    kept = torch.zeros(1000, device="cuda")
+    view = kept[10:]
+    assert torch.cuda.memory_allocated() - before == 4096
+    del kept, view
+    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.max_memory_allocated() >= before + 4096
+    assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == before
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total
+    torch.cuda.empty_cache()
+
+
+def test_random_numbers_of_the_device_leave_the_hosts_alone():
+    torch.manual_seed(5)
+    host = torch.rand(3)
+    torch.manual_seed(5)
+    torch.rand(100, device="cuda")
+    torch.nn.functional.dropout(torch.ones(8, device="cuda"))
+    assert torch.equal(torch.rand(3), host)
+
+    state = torch.cuda.get_rng_state()
+    first = torch.rand(3, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(torch.rand(3, device="cuda"), first)
+    made = torch.Generator(device="cuda").manual_seed(3)
+    assert made.device == torch.device("cuda", 0)
+    assert isinstance(made, torch.Generator)
+    drawn = torch.randperm(10, device="cuda", generator=made)
+    again = torch.randperm(10, device="cuda", generator=torch.Generator("cuda").manual_seed(3))
+    assert torch.equal(drawn, again)
+
+
+def test_pinned_memory_and_loaders():
+    x = torch.ones(4)
+    pinned = x.pin_memory()
+    assert (x.is_pinned(), pinned.is_pinned(), pinned[1:].is_pinned()) == (False, True, True)
+    assert pinned.pin_memory() is pinned
+    assert not pinned.clone().is_pinned()
+    assert torch.empty(3, pin_memory=True).is_pinned()
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(5, 2)), 2, pin_memory=True)
+    assert [batch[0].is_pinned() for batch in loader] == [True, True, True]
+
+
+def test_the_default_device():
+    torch.set_default_device("cuda")
+    try:
+        assert torch.zeros(2).is_cuda
+        assert torch.tensor([1.0]).is_cuda
+        assert torch.nn.Linear(2, 2).weight.is_cuda
+        assert torch.get_default_device() == torch.device("cuda:0")
+    finally:
+        torch.set_default_device(None)
+    with torch.device("cuda"):
+        assert torch.ones(1).is_cuda
+    assert not torch.ones(1).is_cuda
+
+
+def test_mixed_precision():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters())
+    scaler = torch.amp.GradScaler("cuda")
+    before = model[0].weight.detach().clone()
+    x, y = torch.randn(4, 8, device="cuda"), torch.randint(0, 3, (4,), device="cuda")
+    with torch.autocast("cuda", dtype=torch.float16):
+        assert model[0](x).dtype is torch.float16
+        assert model[:2](x).dtype is torch.float32
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        assert loss.dtype is torch.float32
+        with pytest.raises(RuntimeError, match="unsafe to autocast"):
+            torch.nn.functional.binary_cross_entropy(torch.rand(2, device="cuda"), torch.rand(2, device="cuda"))
+    assert model[0](x).dtype is torch.float32
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert not torch.equal(before, model[0].weight)
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=False):
+        assert model[0](x).dtype is torch.float32
+
+
+def test_compile_runs_eagerly_and_says_so(capsys):
+    from syncwatch.emulator import compiling
+
+    compiling._said.clear()
+    assert torch.compile(lambda v: v + 1)(torch.ones(1, device="cuda")).item() == 2
+
+    @torch.compile(fullgraph=True)
+    def doubled(v: torch.Tensor) -> torch.Tensor:
+        return v * 2
+
+    assert doubled(torch.ones(1, device="cuda")).item() == 2
+    assert capsys.readouterr().err.count("runs eagerly") == 1
+
+
+def test_functions_can_still_be_scripted():
+    @torch.jit.script
+    def made(v: torch.Tensor) -> torch.Tensor:
+        return torch.zeros([2], dtype=v.dtype) + torch.tensor(1.0)
+
+    assert made(torch.ones(1)).tolist() == [1, 1]
