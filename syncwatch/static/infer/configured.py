@@ -80,9 +80,9 @@ def _names(func: Value) -> tuple[str, ...]:
     """The dotted names of what is called."""
     kind: Any = type(func)
     if kind is Func:
-        return (f"{func.module.name}.{func.qualname}",)  # type: ignore[union-attr]
+        return (f"{func.module.name}.{func.qualname}",)
     if kind is Bound or kind is Partial:
-        return _names(func.func)  # type: ignore[union-attr]
+        return _names(func.func)
     return (func.name,) if isinstance(func, Lib) else ()
 
 
