@@ -21,7 +21,7 @@ CATALOG = catalog.load()
 DOCUMENTS = [catalog.read_document(rule) for rule in CATALOG]
 # Operations that rules name and that are no rows of the table of facts: they do not block, or block by a setting.
 BESIDE_THE_FACTS = re.compile(
-    r"torch\.optim\.swa_utils\.|time\.|timeit\.|datetime\.|os\.|torch\.distributed\.|torch\.(cuda\.)?(Stream|Event|ExternalStream)$"
+    r"time\.|timeit\.|datetime\.|os\.|torch\.distributed\.(init_process_group|\*)$|torch\.(cuda\.)?(Stream|Event|ExternalStream)$"
 )
 
 # what can happen in a program: all kinds but that of a comment that suppresses nothing

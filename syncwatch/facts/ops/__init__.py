@@ -10,6 +10,7 @@ from syncwatch.facts.table import Fact
 def areas() -> Iterator[tuple[Fact, ...]]:
     """The rows, area by area."""
     from syncwatch.facts.ops import (
+        distributed,
         distributions,
         indexing,
         leaves,
@@ -33,6 +34,7 @@ def areas() -> Iterator[tuple[Fact, ...]]:
         training,
         nn,
         distributions,
+        distributed,
         sparse,
         leaves,
     ):

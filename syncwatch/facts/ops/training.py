@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from syncwatch.facts.conditions import Bound, Condition, attr, flag, on_cuda
+from syncwatch.facts.conditions import Bound, Condition, Verdict, all_of, attr, flag, is_cuda, is_host, on_cuda
 from syncwatch.facts.describe import Arg
-from syncwatch.facts.table import Case, fact, reads
+from syncwatch.facts.table import Case, fact, reads, uploads
 from syncwatch.model import Kind
 
 
@@ -48,7 +48,30 @@ _scales = attr("scaler", "enabled", True, unknown=True).described(
     "the scale lives on the device", "the scaler is disabled"
 )
 
+
+def _counter(on_gpu: bool) -> Condition:
+    """Where an averaged model's counter of updates is; the averages are on the GPU."""
+
+    def test(bound: Bound) -> Verdict:
+        average = bound.get("average")
+        counter = None if average is None else average.attrs.get("n_averaged")
+        if counter is None:
+            return None
+        return is_cuda(counter) if on_gpu else all_of(iter((is_host(counter), is_cuda(bound.get("model")))))
+
+    if on_gpu:
+        return Condition("the counter of updates is on the GPU, and is read", test, "the counter is in host memory")
+    return Condition("the counter of updates is in host memory, and is uploaded", test, "the model is in host memory")
+
+
 FACTS = (
+    fact(
+        ("torch.optim.swa_utils.AveragedModel.update_parameters",),
+        "average model",
+        reads(_counter(True), waits=2),
+        uploads(_counter(False), waits=1),
+        instead="average by hand: torch._foreach_lerp_(averages, parameters, 1 - decay)",
+    ),
     fact(
         ("torch.optim.ASGD.step",),
         "input closure",

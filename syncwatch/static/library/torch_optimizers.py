@@ -292,10 +292,6 @@ def _averaged(m: Machine, call: LibCall) -> Value:
 
 @model(f"{_AVERAGED}.update_parameters")
 def _update(m: Machine, call: LibCall) -> Value:
-    """`if self.n_averaged == 0` reads the counter where it is."""
-    if type(call.self) is Obj:
-        counter = call.self.slots.get("n_averaged", UNKNOWN)
-        m.ask("torch.Tensor.__bool__", [counter], via="library")
     return NONE
 
 
