@@ -302,9 +302,12 @@ def assumed_instance(m: Interpreter, cls: Class) -> Obj:
         elif "dataclass" in cls.traits or "namedtuple" in cls.traits:
             for name, annotation in instances.fields_of(cls).items():
                 kwargs[name] = assumptions.of_annotation(m, annotation, name)
-        instances.initialise(m, obj, cls, (), kwargs, star=False)
-        if "torch.nn.Module" in class_library_types(cls):
-            m.method(obj, "to", (m.accelerator(),))
+        try:
+            instances.initialise(m, obj, cls, (), kwargs, star=False)
+        finally:
+            # what was made of it until the steps ran out is on the accelerator too
+            if "torch.nn.Module" in class_library_types(cls):
+                m.method(obj, "to", (m.accelerator(),))
     except (OutOfSteps, RecursionError):
         pass
     except Exception as fault:

@@ -408,12 +408,6 @@ def _remove(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.nn.Module.load_state_dict")
-def _load(m: Machine, call: LibCall) -> Value:
-    return Tuple((m.list(None, STR), m.list(None, STR)), type="torch.nn.IncompatibleKeys",
-                 names=("missing_keys", "unexpected_keys"))
-
-
 @model("torch.nn.Module.zero_grad", "torch.nn.Module.set_extra_state", "torch.nn.Module.register_state_dict_pre_hook",
        "torch.nn.Module.register_load_state_dict_post_hook", "torch.nn.Module._register_load_state_dict_pre_hook",
        "torch.nn.Module.set_submodule")

@@ -173,7 +173,9 @@ def _base_init(m: Machine, call: LibCall) -> Value:
             found = {k[1]: v for k, v in defaults.slots.items() if type(k) is tuple and isinstance(k[1], str)}
         _begin(m, call.self, call.arg(0, "params", UNKNOWN), found, ("", False))
         with m.part("entry"):
-            m.setattr(call.self, "state", m.dict({}, m.dict({}, UNKNOWN)))
+            entry = m.dict({}, UNKNOWN)
+        with m.part("state"):
+            m.setattr(call.self, "state", m.dict({}, entry))
     return NONE
 
 
