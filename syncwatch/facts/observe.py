@@ -282,14 +282,13 @@ def recording() -> Iterator[list[tuple[str, Call]]]:
 
     with ExitStack() as stack:
         for owner, attribute, original, name in _python_operations():
+            if attribute in vars(owner):
+                stack.callback(setattr, owner, attribute, original)
+            else:
+                stack.callback(delattr, owner, attribute)
             setattr(owner, attribute, _wrapped(recorder, original, name))
-            stack.callback(_restore, owner, attribute, original)
         stack.enter_context(Mode())
         yield recorder.calls
-
-
-def _restore(owner: Any, attribute: str, original: Any) -> None:
-    setattr(owner, attribute, original)
 
 
 def _wrapped(recorder: _Recorder, original: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -324,6 +323,8 @@ def _python_operations() -> list[tuple[Any, str, Any, str]]:
         except (AttributeError, ModuleNotFoundError):
             continue
         value = vars(owner).get(attribute) if hasattr(owner, "__dict__") else None
+        if value is None and owner_name.startswith("torch.distributions."):
+            value = getattr(owner, attribute, None)  # inherited: patched on the class itself, and deleted later
         label = name
         if isinstance(value, type) and "__init__" in vars(value):
             owner, attribute, value = value, "__init__", vars(value)["__init__"]

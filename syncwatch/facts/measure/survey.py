@@ -16,6 +16,10 @@ from syncwatch.facts.measure.witness import Action, Bench, DeviceLost, Maker, Ou
 from syncwatch.facts.observe import describe_call, recording
 from syncwatch.facts.store import Count, Program
 
+LEAF_SLEEP_MS = 4.0
+# the areas whose programs reach leaf operations on both sides of their conditions
+LEAF_AREAS = frozenset({"reads", "transfers", "indexing", "shapes", "linalg", "conditions"})
+
 Calls = list[tuple[str, Call]]
 
 
@@ -86,6 +90,14 @@ def run_programs(bench: Bench, survey: Survey, area: str, programs: Iterable[tup
             bench.settle()
             continue
         survey.add_program(area, name, calls, outcome)
+        if area not in LEAF_AREAS:
+            continue
+        try:
+            run_leaves(bench, survey, name, make())
+        except DeviceLost:
+            raise
+        except Exception:  # dispatch modes do not see everything: what they cannot run has no leaves
+            bench.settle()
 
 
 def run_samples(bench: Bench, survey: Survey, samples: Iterable[tuple[str, Maker]], seconds: float) -> None:
@@ -133,7 +145,9 @@ def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
             if not survey.is_new([plain_call(op, call)]):
                 return func(*args, **kwargs)
             result: list[Any] = []
-            blocked, host_ms, waits, warned = bench.behind_sleep(lambda: result.append(func(*args, **kwargs)))
+            blocked, host_ms, waits, warned = bench.behind_sleep(
+                lambda: result.append(func(*args, **kwargs)), LEAF_SLEEP_MS
+            )
             outcome = Outcome(blocked, waits, warned, host_ms)
             tally(survey.leaves, op, outcome)
             survey.leaf_samples.append(_program("leaves", name, [(op, call)], outcome))

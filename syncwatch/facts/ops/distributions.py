@@ -39,7 +39,7 @@ CHECKED = {
     "Weibull": ("scale concentration", 3, 0, 0, 2),
 }
 # a host number beside a CUDA tensor becomes a CUDA tensor first
-_BROADCAST = frozenset(
+BROADCAST = frozenset(
     ("Normal", "LogNormal", "Laplace", "Cauchy", "Gumbel", "StudentT")
     + ("Gamma", "Beta", "Pareto", "Weibull", "Uniform", "VonMises")
 )
@@ -69,7 +69,7 @@ def _constructor(name: str, params: str, checked: int, unchecked: int) -> Fact:
             "the parameters are in host memory",
         )
         cases.append(reads(inner, waits=unchecked))
-    if name in _BROADCAST:
+    if name in BROADCAST:
         cases.append(
             uploads(
                 Condition(

@@ -13,7 +13,7 @@ from syncwatch.facts.conditions import (
     on_cuda,
     opposite,
 )
-from syncwatch.facts.table import Case, copies_out, fact, functional, reads, sizes_by_data, uploads
+from syncwatch.facts.table import Case, fact, functional, reads, sizes_by_data, uploads
 from syncwatch.model import Kind
 
 _cuda = on_cuda("input")
@@ -121,7 +121,6 @@ FACTS = (
                 "`enforce_sorted=False`: the order of the sequences is uploaded", _unsorted, "the batch is sorted"
             )
         ),
-        copies_out(on_cuda("lengths")),
         instead="sort the batch in the collate function",
     ),
     fact(

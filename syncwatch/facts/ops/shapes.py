@@ -18,11 +18,10 @@ from syncwatch.facts.conditions import (
     numel,
     on_cuda,
     opposite,
-    tensor,
     truth,
 )
 from syncwatch.facts.ops.scalars import host_numbers
-from syncwatch.facts.table import both, copies_out, fact, functional, functions, methods, reads, sizes_by_data, uploads
+from syncwatch.facts.table import both, fact, functional, functions, methods, reads, sizes_by_data, uploads
 
 WHERE = "torch.where, masked_fill or a weight of zero keep the shape; nonzero_static takes a known number"
 
@@ -146,12 +145,6 @@ FACTS = (
         reads(_cuda & absent("num_classes", -1)),
         host_numbers("num_classes"),
         instead="pass num_classes=",
-    ),
-    fact(
-        both("tensor_split"),
-        "input indices_or_sections dim",
-        copies_out(on_cuda("indices_or_sections") & tensor("indices_or_sections")),
-        instead="pass sections as a list of Python numbers",
     ),
     fact(
         functions("combinations"),

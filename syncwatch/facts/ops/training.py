@@ -158,15 +158,6 @@ FACTS = (
     fact(
         ("torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"),
         "input gradient",
-        Case(
-            Kind.SCALAR_READ,
-            Condition(
-                "anomaly mode checks every gradient on the host",
-                lambda bound: "anomaly" in bound.values and bound.values["anomaly"].value is True,
-                "anomaly mode is off",
-            ),
-            None,
-        ),
         note="The backward of x[mask] counts the mask again, and that of a copy to the host is a copy from it.",
     ),
     fact(

@@ -28,6 +28,7 @@ def probe(name: str, setup: Callable[[], Any], act: Callable[..., Any]) -> Progr
 def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
     """(area, programs) of every file here."""
     from syncwatch.facts.measure.probes import (
+        conditions,
         cuda_api,
         distributions,
         indexing,
@@ -53,6 +54,7 @@ def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
         nn,
         distributions,
         silent,
+        conditions,
         practice,
         serving,
     ):

@@ -11,7 +11,7 @@ from syncwatch.facts.measure.probes import Program, probe
 from syncwatch.facts.ops.distributions import CHECKED
 
 
-def _parameters(name: str, device: str) -> dict[str, torch.Tensor]:
+def parameters_of(name: str, device: str) -> dict[str, torch.Tensor]:
     """Valid parameters: positive numbers, probabilities, a covariance."""
     value = torch.full((4,), 0.5, device=device)
     if name == "MultivariateNormal":
@@ -33,10 +33,10 @@ def programs(device: str) -> Iterator[Program]:
         kind = getattr(D, name)
 
         def parameters(name: str = name) -> dict[str, torch.Tensor]:
-            return _parameters(name, device)
+            return parameters_of(name, device)
 
         def made(name: str = name, kind: type = kind, validate: bool = True) -> tuple[D.Distribution, torch.Tensor]:
-            made = kind(**_parameters(name, device), validate_args=validate)
+            made = kind(**parameters_of(name, device), validate_args=validate)
             return made, made.sample()
 
         yield (
