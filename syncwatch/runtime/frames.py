@@ -77,7 +77,8 @@ class Frames:
 
     def is_user(self, code: CodeType) -> bool:
         """Whether this is the user's code."""
-        return self.owner(code) is Owner.USER
+        found = self._owners.get(code.co_filename)
+        return (self.owner(code) if found is None else found) is Owner.USER
 
     def _classify(self, name: str) -> Owner:
         if name.startswith("<"):

@@ -73,25 +73,33 @@ class Ledger:
 
     def sites(self) -> list[SiteCount]:
         """The sites, most waits first; those that are allowed come last."""
-        rows = [self._row(tally) for tally in self.tallies.values()]
+        groups: dict[object, list[Tally]] = {}
+        for tally in list(self.tallies.values()):
+            place = tally.place
+            key = (place.path, place.line, place.function, tally.kind, tally.op, tally.explicit, tally.reason)
+            groups.setdefault(key, []).append(tally)
+        rows = [self._row(group) for group in groups.values()]
         rows.sort(key=lambda row: (row.allowed, -row.count, row.path, row.line, row.op))
         return rows
 
-    def _row(self, tally: Tally) -> SiteCount:
+    def _row(self, group: list[Tally]) -> SiteCount:
+        """One site: the tallies of one line and one operation."""
+        first = group[0]
+        untimed = sum(tally.untimed for tally in group)
         return SiteCount(
-            path=tally.place.path,
-            line=tally.place.line,
-            function=tally.place.function,
-            kind=tally.kind,
-            op=tally.op,
-            count=tally.count,
+            path=first.place.path,
+            line=first.place.line,
+            function=first.place.function,
+            kind=first.kind,
+            op=first.op,
+            count=sum(tally.count for tally in group),
             # a sum of which a part is missing would look like the whole
-            wait_ms=None if tally.untimed else round(tally.waited_ms, 4),
-            allowed=tally.reason is not None,
-            reason=tally.reason or "",
-            explicit=tally.explicit,
-            in_steps=self.in_steps(tally),
-            stack=tally.place.stack,
+            wait_ms=None if untimed else round(sum(tally.waited_ms for tally in group), 4),
+            allowed=first.reason is not None,
+            reason=first.reason or "",
+            explicit=first.explicit,
+            in_steps=sum(self.in_steps(tally) for tally in group),
+            stack=first.place.stack,
         )
 
     def totals(self) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Recorder:
         if not self._listeners:
             return
         inner: FrameType | None = frame if frame is not None else sys._getframe(1)
-        call = scope.borrowed()
+        call = scope.borrowed() if scope.BACKWARDS else None
         regions = scope.regions() if call is None else call.regions
         user = self.frames.user_frame(inner)
         if call is not None and (user is None or not self.frames.is_user(user.f_code)):
@@ -111,11 +111,12 @@ class Recorder:
             user = self.frames.user_frame(user)
         if user is None:
             return
-        reason = COMPILING if compiling else _reason(regions)
-        key = (user.f_code, user.f_lineno, kind, op, explicit, reason)
+        reason = COMPILING if compiling else _reason(regions) if regions else None
+        # the offset in the code stands for the line, which takes longer to find; the ledger joins what is one line
+        key = (user.f_code, user.f_lasti, kind._value_, op, explicit, reason)
+        place: Place | None = None
         with self._lock:
-            place: Place | None = None
-            for ledger in self._ledgers(regions, user):
+            for ledger in self._ledgers(regions, user) if self._sessions else _watching(regions):
                 tally = ledger.tallies.get(key)
                 if tally is None:
                     place = place or self.frames.place(inner, user)
@@ -123,7 +124,7 @@ class Recorder:
                 ledger.add(tally, waits, wait_ms)
 
     def _ledgers(self, regions: tuple[scope.Region, ...], user: FrameType) -> list[Ledger]:
-        found = [region.ledger for region in regions if region.open and region.ledger is not None]
+        found = _watching(regions)
         for ledger, accepts in self._sessions:
             if accepts is None or accepts(user.f_code.co_filename):
                 found.append(ledger)
@@ -167,6 +168,10 @@ class Recorder:
             for region in scope.regions():
                 if region.open and region.ledger is not None:
                     region.ledger.limit(sentence)
+
+
+def _watching(regions: tuple[scope.Region, ...]) -> list[Ledger]:
+    return [region.ledger for region in regions if region.open and region.ledger is not None]
 
 
 def _reason(regions: tuple[scope.Region, ...]) -> str | None:

@@ -51,31 +51,30 @@ class Backward(NamedTuple):
     frame: FrameType
 
 
-_backwards: list[Backward] = []
+BACKWARDS: list[Backward] = []
 
 
 @contextmanager
 def backward_call(frame: FrameType) -> Iterator[None]:
     """Marks a call of backward, so that waits on autograd's threads find their way to it."""
     call = Backward(threading.get_ident(), _regions.get(), frame)
-    _backwards.append(call)
+    BACKWARDS.append(call)
     try:
         yield
     finally:
-        _backwards.remove(call)
+        BACKWARDS.remove(call)
 
 
 def borrowed() -> Backward | None:
     """The backward call that this thread works for, where it is one of autograd's own threads."""
-    if not _backwards:
+    if not BACKWARDS:
         return None
     me = threading.get_ident()
     # a thread that Python started is known to `threading`, one of autograd's is not
     if me in threading._active:  # type: ignore[attr-defined]
         return None
-    return _backwards[-1]
+    return BACKWARDS[-1]
 
 
-def regions() -> tuple[Region, ...]:
-    """The regions of the current context, outermost first."""
-    return _regions.get()
+# the regions of the current context, outermost first
+regions = _regions.get

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import torch
 
-from syncwatch.runtime.cuda.clocks import Clock, Marks
+from syncwatch.runtime.cuda.clocks import Clock, Marks, opened
 from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.patching import Patches
@@ -87,6 +88,17 @@ class DebugModeHook:
         self._filter = None
         self._sink = None
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Torch does not report waits in this block, on any thread."""
+        if self._sink is not None:
+            self._set_mode(0)
+        try:
+            yield
+        finally:
+            if self._sink is not None:
+                self._set_mode(_WARN)
+
     def _keep_filter_in_front(self) -> None:
         warnings.filterwarnings("always", message=_SYNC_PATTERN)
         self._filter = warnings.filters[0]
@@ -117,28 +129,34 @@ class DebugModeHook:
         sink, marks = self._sink, self._marks
         if sink is None:
             return
-        way = trail(frame, self._frames)
-        start = start_of(way)
+        operation = opened(frame)
+        caller = frame if operation is None else frame.f_back
+        if caller is not None and self._frames.is_user(caller.f_code):
+            # The usual case, without a list of what lies between: there is nothing.
+            start = None if operation is None else operation.start
+            key: object = (caller.f_code, caller.f_lasti, operation is None)
+            name = self._names.get(key)
+            if name is None:
+                name = self._names[key] = named(trail(frame, self._frames))
+            frame, compiling = caller, False
+        else:
+            way = trail(frame, self._frames)
+            start = start_of(way)
+            caller = way.caller
+            key = (
+                None if caller is None else (caller.f_code, caller.f_lasti),
+                None if way.innermost is None else way.innermost.op,
+                way.frames[-1].f_code if way.frames else None,
+            )
+            name = self._names.get(key)
+            if name is None:
+                name = self._names[key] = named(way)
+            compiling = len(way.frames) > _DEEP and _inside_compiler(way.frames)
+            if caller is not None and self._frames.is_user(caller.f_code):
+                frame = caller  # with nothing but torch on the way, the user's line is all there is to say
         # of several waits in one operation the first warning carries the time of all
         waited = None if start is None else max(0.0, now - max(start, marks.until)) * 1e3
-        caller = way.caller
-        key = (
-            None if caller is None else (caller.f_code, caller.f_lasti),
-            None if way.innermost is None else way.innermost.op,
-            way.frames[-1].f_code if way.frames else None,
-        )
-        name = self._names.get(key)
-        if name is None:
-            name = self._names[key] = named(way)
-        sink.occurred(
-            name.kind,
-            name.op,
-            explicit=name.explicit,
-            wait_ms=waited,
-            # with nothing but torch between the wait and the user's line, that line is all there is to say
-            frame=caller if caller is not None and self._frames.is_user(caller.f_code) else frame,
-            compiling=len(way.frames) > _DEEP and _inside_compiler(way.frames),
-        )
+        sink.occurred(name.kind, name.op, explicit=name.explicit, wait_ms=waited, frame=frame, compiling=compiling)
         marks.count += 1
         marks.until = self._clock()
 

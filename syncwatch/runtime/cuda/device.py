@@ -19,7 +19,6 @@ from syncwatch.runtime.cuda.lingering import Lingering
 from syncwatch.runtime.cuda.unreported import UnreportedHook
 from syncwatch.runtime.cuda.waits import WaitHook
 from syncwatch.runtime.frames import Frames
-from syncwatch.runtime.patching import Hook
 from syncwatch.runtime.source import Sink, Unsupported
 from syncwatch.runtime.steps import BackwardHook, StepHook
 
@@ -55,26 +54,26 @@ class CudaSource:
         from syncwatch.runtime.recorder import RECORDER
 
         marks = Marks()
-        frames = frames or RECORDER.frames
+        self._warnings = DebugModeHook(frames or RECORDER.frames, clock, marks, binding)
         # later ones wrap what earlier ones have put there, and come off first
         self._wrappers = Lingering(
             [
                 ClockHook(clocked_ops(), clock),
                 UnreportedHook(unreported_ops(), clock, marks),
                 PageableCopyHook(clock, marks),
+                WaitHook(clock, marks, self._warnings.paused),
+                AllocatorHook(clock, marks),
             ]
         )
-        self._hooks: list[Hook] = [
-            WaitHook(clock, marks, binding),
-            AllocatorHook(clock, marks),
-            DebugModeHook(frames, clock, marks, binding),
-        ]
-        self._always: list[Hook] = [StepHook(), BackwardHook()]
+        # these are of use before the device is set up
+        self._always = Lingering([StepHook(), BackwardHook()])
         self._lock = threading.Lock()
         self._sink: Sink | None = None
         self._armed = False
+        self._checked = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._wrappers.uninstall_now)
+            os.register_at_fork(after_in_child=self._always.uninstall_now)
 
     @property
     def device_name(self) -> str:
@@ -83,10 +82,11 @@ class CudaSource:
 
     def install(self, sink: Sink) -> None:
         """See `Source.install`. Raises Unsupported where this torch cannot be watched."""
-        check_torch(torch)
+        if not self._checked:
+            check_torch(torch)
+            self._checked = True
         self._sink = sink
-        for hook in self._always:
-            hook.install(sink)
+        self._always.install(sink)
         if torch.cuda.is_initialized():
             self._arm(sink)
         elif has_cuda():
@@ -101,8 +101,7 @@ class CudaSource:
                 return  # disarmed again before the device was set up
             self._armed = True
             self._wrappers.install(sink)
-            for hook in self._hooks:
-                hook.install(sink)
+            self._warnings.install(sink)
 
     def uninstall(self) -> None:
         """See `Source.uninstall`."""
@@ -110,11 +109,9 @@ class CudaSource:
             self._sink = None
             if self._armed:
                 self._armed = False
-                for hook in reversed(self._hooks):
-                    hook.uninstall()
+                self._warnings.uninstall()
                 self._wrappers.uninstall()
-        for hook in reversed(self._always):
-            hook.uninstall()
+        self._always.uninstall()
 
 
 def has_cuda() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -20,16 +21,14 @@ class WaitHook:
     The functions of torch.cuda are replaced where they enter C++, so that names imported earlier are seen too.
     """
 
-    def __init__(self, clock: Clock, marks: Marks, binding: Any = torch._C) -> None:
+    def __init__(self, clock: Clock, marks: Marks, paused: Callable[[], AbstractContextManager[None]]) -> None:
         self._clock = clock
         self._marks = marks
-        self._binding = binding
-        self._set_mode: Callable[[int], None] | None = None
+        self._paused = paused
         self._patches = Patches()
 
     def install(self, sink: Sink) -> None:
         """See `Hook.install`."""
-        self._set_mode = getattr(self._binding, "_cuda_set_sync_debug_mode", None)
         self._wrap(sink, torch._C, "_cuda_synchronize", Kind.DEVICE_WAIT, "torch.cuda.synchronize")
         self._wrap(sink, torch._C, "_accelerator_synchronizeDevice", Kind.DEVICE_WAIT, "torch.accelerator.synchronize")
         self._wrap(sink, torch.cuda.Event, "synchronize", Kind.EVENT_WAIT, "torch.cuda.Event.synchronize")
@@ -43,7 +42,6 @@ class WaitHook:
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
-        self._set_mode = None
         self._patches.undo()
 
     def _wrap(
@@ -67,7 +65,9 @@ class WaitHook:
             syncwatch_start = clock()
             try:
                 if only_if is not None and concerned:
-                    return self._unreported(original, args, kwargs)
+                    # the bindings of torch.distributed print the debug mode's warnings to stderr
+                    with self._paused():
+                        return original(*args, **kwargs)
                 return original(*args, **kwargs)
             finally:
                 # Stream.synchronize is reported by the debug mode as well, on most versions of torch
@@ -83,16 +83,6 @@ class WaitHook:
         waits.__qualname__ = getattr(original, "__qualname__", name)
         waits.__doc__ = original.__doc__
         self._patches.set(owner, name, waits)
-
-    def _unreported(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A call into torch.distributed, whose bindings print the debug mode's warnings instead of raising them."""
-        if self._set_mode is not None:
-            self._set_mode(0)
-        try:
-            return original(*args, **kwargs)
-        finally:
-            if self._set_mode is not None:  # still armed
-                self._set_mode(1)
 
 
 def _on_nccl(kwargs: dict[str, Any]) -> bool:
