@@ -274,7 +274,7 @@ def ask(
     hazards.before(m, ops[0], args, kwargs, via, node)
     m.frame.pos = outer_pos
     op = known(ops)
-    if op is None or op in _SWITCHES:
+    if op is None or (op in _SWITCHES and via == "call"):
         return False
     if "anomaly" in kwargs:
         via = "library"

@@ -137,7 +137,9 @@ def finish(m: Interpreter, frame: Frame, falls: bool) -> Value:
         if falls:
             states = [*states, m.journal.delta(frame.mark)]
         if len(states) > 1 or not falls:
-            own = id(frame.scope.slots) if frame.scope is not None else 0
+            # its own variables matter only to functions that were defined in it
+            closes = any(key[0] in ("def", "lambda") for key in frame.allocs)
+            own = id(frame.scope.slots) if frame.scope is not None and not closes else 0
             m.journal.undo(frame.mark)
             m.journal.merge([{k: e for k, e in s.items() if k[0] != own} for s in states])
     return frame.value(falls)

@@ -222,12 +222,20 @@ def is_batch_loop(node: ir.ForStmt) -> bool:
     return _trains(node.body) or (_BATCHES.search(text) is not None and _works(node.body))
 
 
+def made_in_step(m: Interpreter, node: Any) -> bool:
+    """Whether the object that an expression names was made at a step."""
+    from syncwatch.static.infer.narrowing import peek
+
+    owner = peek(m, node)
+    return type(owner) is Obj and owner.label == "step"
+
+
 _RANK = re.compile(r"(^|[._])(\w*rank|is_(local_)?main_process|is_master|main_process|is_global_zero|process_index)$")
 
 
-def guard_kind(test: Any, body: ir.Block) -> str:
+def guard_kind(m: Interpreter, test: Any, body: ir.Block) -> str:
     """Why a branch runs only now and then: "rank" (on one rank), "other" (every N steps, when logging, once), or ""."""
-    if not (_guard_text(test, 0) or _makes_once(test, body)):
+    if not (_guard_text(m, test, 0) or makes_once(m, test, body)):
         return ""
     subject = test.left if type(test) is ir.Compare else test
     if type(subject) is ir.Call:
@@ -236,10 +244,13 @@ def guard_kind(test: Any, body: ir.Block) -> str:
     return "rank" if name and _RANK.search(name) else "other"
 
 
-def _makes_once(test: Any, body: ir.Block) -> bool:
-    """`if self.x is None: self.x = …`, `if key not in state: state[key] = …`, `if len(state) == 0: state[key] = …`."""
+def makes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:
+    """`if self.x is None: self.x = …`, `if key not in state: state[key] = …`, `if len(state) == 0: state[key] = …`.
+
+    An object that is itself made at every step has its parts made at every step.
+    """
     if type(test) is ir.Bool:
-        return any(_makes_once(v, body) for v in test.values)
+        return any(makes_once(m, v, body) for v in test.values)
     subject: Any = None
     if type(test) is ir.Compare and len(test.ops) == 1:
         if test.ops[0] == "is" and type(test.rights[0]) is ir.Const and type(test.left) is not ir.Name:
@@ -257,6 +268,8 @@ def _makes_once(test: Any, body: ir.Block) -> bool:
     if subject is None:
         return False
     names = _names(subject)
+    if type(subject) is ir.Attr and made_in_step(m, subject.value):
+        return False
     return bool(names) and any(
         names == _names(t)[: len(names)] and type(t) in (ir.Attr, ir.Sub)
         for s in body
@@ -265,27 +278,27 @@ def _makes_once(test: Any, body: ir.Block) -> bool:
     )
 
 
-def _guard_text(node: Any, depth: int) -> bool:
+def _guard_text(m: Interpreter, node: Any, depth: int) -> bool:
     kind = type(node)
     if depth > 6:
         return False
     if kind is ir.Compare:
-        if any(_modulo(x) for x in (node.left, *node.rights)):
+        if any(is_modulo(m, x) for x in (node.left, *node.rights)):
             return True
-        return any(_guard_text(x, depth + 1) for x in (node.left, *node.rights))
+        return any(_guard_text(m, x, depth + 1) for x in (node.left, *node.rights))
     if kind is ir.Unary:
-        return _modulo(node.value) or _guard_text(node.value, depth + 1)
+        return is_modulo(m, node.value) or _guard_text(m, node.value, depth + 1)
     if kind is ir.Bool:
-        parts = [_guard_text(v, depth + 1) for v in node.values]
+        parts = [_guard_text(m, v, depth + 1) for v in node.values]
         return any(parts) if node.op == "and" else all(parts)
     if kind is ir.Name:
         return _GUARD.search(node.id) is not None
     if kind is ir.Attr:
         return _GUARD.search("." + node.attr) is not None
     if kind is ir.Call:
-        return _guard_text(node.func, depth + 1)
+        return _guard_text(m, node.func, depth + 1)
     if kind is ir.Binary:
-        return _modulo(node)
+        return is_modulo(m, node)
     return False
 
 
@@ -297,11 +310,16 @@ def moves_in_place(s: ir.Assign) -> bool:
     return value.func.attr in ("to", "cuda") and _names(value.func.value) == _names(target)
 
 
-def _modulo(node: Any) -> bool:
+def is_modulo(m: Interpreter, node: Any) -> bool:
     """`step % n`, where `n` is no tiny number: every second step is hardly a guard."""
     if type(node) is not ir.Binary or node.op != "%" or type(node.left) is ir.Const:
         return False
-    return not (type(node.right) is ir.Const and node.right.value in (1, 2))
+    if type(node.right) is ir.Const:
+        return node.right.value not in (1, 2)
+    from syncwatch.static.infer.narrowing import peek
+
+    divisor = peek(m, node.right)
+    return not (type(divisor) is Const and divisor.value in (1, 2))
 
 
 def raises(block: ir.Block) -> bool:

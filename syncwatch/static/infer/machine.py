@@ -258,6 +258,8 @@ class Interpreter:
             obj.many = True
             for name in list(obj.slots):
                 self.journal.delete(obj.slots, name)
+        if frame.heat == "step":
+            obj.label = "step"
         return obj
 
     @contextmanager

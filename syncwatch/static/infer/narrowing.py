@@ -156,7 +156,7 @@ def _filter(m: Interpreter, node: Any, keep: Callable[[Value], Value | None]) ->
         slots = _slots_of(m, node.id)
         key = node.id
     elif kind is ir.Attr:
-        owner = _peek(m, node.value)
+        owner = peek(m, node.value)
         if type(owner) is not Obj:
             return []
         slots, key = owner.slots, node.attr
@@ -187,13 +187,13 @@ def _slots_of(m: Interpreter, name: str) -> dict[Any, Value] | None:
     return slots if name in slots else None
 
 
-def _peek(m: Interpreter, node: Any) -> Value:
+def peek(m: Interpreter, node: Any) -> Value:
     """The object that a chain of names and attributes denotes, looked up without effects; Unknown otherwise."""
     if type(node) is ir.Name:
         slots = _slots_of(m, node.id)
         return UNKNOWN if slots is None else slots.get(node.id)
     if type(node) is ir.Attr:
-        owner = _peek(m, node.value)
+        owner = peek(m, node.value)
         if type(owner) is Obj:
             return owner.slots.get(node.attr, UNKNOWN)
     return UNKNOWN

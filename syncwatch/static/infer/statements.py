@@ -180,11 +180,15 @@ def _if(m: Interpreter, s: ir.If) -> bool:
     via = "if"
     frame = m.frame
     verdict = test(m, s.test, via)
-    if verdict is not None:
-        return m.exec_block(s.body if verdict else s.orelse)
     journal = m.journal
     guarded = frame.guarded
-    guard = heat.guard_kind(s.test, s.body)
+    if verdict is not None:
+        if verdict and heat.makes_once(m, s.test, s.body):
+            frame.guarded = "other"
+        falls = m.exec_block(s.body if verdict else s.orelse)
+        frame.guarded = guarded
+        return falls
+    guard = heat.guard_kind(m, s.test, s.body)
     yields = len(frame.yields)
     mark = journal.mark()
     frame.guarded = _stronger(guarded, guard or ("other" if heat.raises(s.body) else ""))
@@ -192,7 +196,7 @@ def _if(m: Interpreter, s: ir.If) -> bool:
     first = m.exec_block(s.body)
     then = journal.delta(mark) if first else {}
     journal.undo(mark)
-    frame.guarded = _stronger(guarded, "other" if heat.raises(s.orelse) or (guard and _negated(s.test)) else "")
+    frame.guarded = _stronger(guarded, "other" if heat.raises(s.orelse) or (guard and _negated(m, s.test)) else "")
     narrow(m, s.test, False)
     second = m.exec_block(s.orelse) if s.orelse else True
     frame.guarded = guarded
@@ -214,8 +218,8 @@ def _stronger(outer: str, inner: str) -> str:
     return "other" if "other" in (outer, inner) else outer or inner
 
 
-def _negated(test: Any) -> bool:
-    return type(test) is ir.Unary and test.op == "not" and not heat._modulo(test.value)
+def _negated(m: Interpreter, test: Any) -> bool:
+    return type(test) is ir.Unary and test.op == "not" and not heat.is_modulo(m, test.value)
 
 
 @executes(ir.ForStmt)

@@ -14,6 +14,7 @@ from syncwatch.static.values import (
     FALSE,
     NONE,
     TRUE,
+    UNKNOWN,
     Array,
     Bound,
     Lib,
@@ -129,7 +130,12 @@ def wrote(m: Interpreter, node: ir.Call, func: Value, args: Sequence[Value], kwa
 
 
 def batches(m: Interpreter, loader: Obj, elem: Value) -> Value:
-    """The batches of a loader that does not pin its memory, marked with where it was made."""
+    """The batches of a loader that does not pin its memory, marked with where it was made.
+
+    Where the dataset says nothing of its samples, a batch is something on the host that can be moved.
+    """
+    if elem is UNKNOWN:
+        elem = Obj("syncwatch.Batch", assumed=True)
     if loader.slots.get("pin_memory", FALSE) != FALSE or id(loader) not in m.made:
         return elem
     return _mark(elem, f"{LOADER}{id(loader)}", 0)

@@ -1,0 +1,135 @@
+"""How often a line runs decides whether it is shown."""
+
+from __future__ import annotations
+
+from syncwatch.model import Heat
+
+
+def heats(events):
+    return {e.site.line: e.heat for e in events if e.kind.blocks}
+
+
+def test_set_up_epochs_steps_and_guards(infer):
+    events = infer(
+        """import torch
+net = torch.nn.Linear(4, 4).to("cuda")
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+print(net.weight.norm())
+
+
+def train(loader):
+    total = torch.zeros((), device="cuda")
+    for step, x in enumerate(loader):
+        loss = net(x.cuda()).mean()
+        loss.backward()
+        opt.step()
+        total += loss.detach()
+        if step % 50 == 0:
+            print(loss.item())
+    return total.item()
+
+
+def main(epochs=3, rank=0):
+    loader = torch.utils.data.DataLoader(torch.rand(8, 4))
+    for epoch in range(epochs):
+        mean = train(loader)
+        print(mean, net.weight.norm())
+
+
+if __name__ == "__main__":
+    main()
+"""
+    )
+    assert heats(events) == {
+        2: Heat.SETUP,
+        4: Heat.SETUP,
+        10: Heat.STEP,
+        15: Heat.GUARDED,
+        16: Heat.EPOCH,
+        23: Heat.EPOCH,
+    }
+
+
+def test_heat_travels_through_calls(check):
+    check(
+        """
+        import torch
+
+        def read(t):
+            return t.item()  # sync
+
+        def once(t):
+            return t.tolist()
+
+        class Logger:
+            def __init__(self, every):
+                self.every, self.n = every, 0
+
+            def __call__(self, t):
+                self.n += 1
+                if self.n % self.every == 0:
+                    print(t)
+                self.flush(t)
+
+            def flush(self, t):
+                read(t)
+
+        x = torch.rand((), device="cuda")
+        once(x)
+        log = Logger(100)
+        for step in range(1000):
+            x = x * 0.9
+            log(x)
+        """
+    )
+
+
+def test_what_happens_once_is_no_step(check):
+    check(
+        """
+        import torch
+
+        class Cache(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = None
+                self.scale = torch.ones(4)
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.arange(4).to(x.device)
+                self.scale = self.scale.to(x.device)
+                if x.shape[0] == 0:
+                    raise ValueError(f"empty batch: {x}")
+                try:
+                    y = x[self.table]
+                except RuntimeError:
+                    torch.cuda.empty_cache()
+                    raise
+                return y * self.scale
+
+        net = Cache()
+        x = torch.rand(4, device="cuda")
+        for step in range(3):
+            net(x)
+        """
+    )
+
+
+def test_rank_and_logging_guards(infer):
+    events = infer(
+        """import logging
+import os
+import torch
+log = logging.getLogger(__name__)
+rank = int(os.environ["RANK"])
+x = torch.rand((), device="cuda")
+for step in range(100):
+    x = x * 2
+    if rank == 0:
+        print(x)
+    if log.isEnabledFor(logging.INFO):
+        log.info("%s", x.item())
+"""
+    )
+    assert set(heats(events).values()) == {Heat.GUARDED}
