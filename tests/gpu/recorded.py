@@ -15,8 +15,8 @@ from syncwatch.model import SiteCount
 from syncwatch.runtime.session import Recording
 
 
-def run_program(path: Path, argv: list[str] | None = None) -> None:
-    """Runs a program as `__main__`, silently. Raises what it raises, except SystemExit."""
+def run_program(path: Path, argv: list[str] | None = None, *, silent: bool = True) -> None:
+    """Runs a program as `__main__`. Raises what it raises, except SystemExit."""
     code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
     main = types.ModuleType("__main__")
     main.__file__ = str(path)
@@ -24,7 +24,8 @@ def run_program(path: Path, argv: list[str] | None = None) -> None:
     sys.modules["__main__"], sys.argv = main, [str(path), *(argv or [])]
     sys.path.insert(0, str(path.parent))
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        hidden = contextlib.redirect_stdout(io.StringIO()) if silent else contextlib.nullcontext()
+        with hidden, contextlib.suppress(SystemExit):
             exec(code, main.__dict__)
     finally:
         sys.modules["__main__"], sys.argv = before, arguments
