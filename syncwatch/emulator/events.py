@@ -80,6 +80,8 @@ class Events:
             fact = self._facts[op] = by_leaf(name)
             if fact is None:
                 return
+        if name == "aten._to_copy.default" and kwargs.get("dtype") == args[0].dtype:
+            kwargs = {key: value for key, value in kwargs.items() if key != "dtype"}  # torch names it in every copy
         call = Call(tuple(describe(arg) for arg in args), {key: _described(value) for key, value in kwargs.items()})
         known = judge(fact, name, call)
         if not known.blocks or known.kind is None:
@@ -129,7 +131,7 @@ def _knows_better(name: Named, kind: Kind) -> bool:
 
     The facts have no word for some public operations, and several for others; but a copy has one direction.
     """
-    copies = (Kind.UPLOAD, Kind.TENSOR_READ)
+    copies = (Kind.UPLOAD, Kind.TENSOR_READ, Kind.PAGEABLE_ASYNC)
     return name.kind is Kind.STREAM_WAIT or name.op == _INDEXING or (kind in copies and name.kind in copies)
 
 
