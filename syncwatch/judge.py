@@ -20,6 +20,15 @@ DEFAULT_CERTAINTY: frozenset[Certainty] = frozenset({Certainty.CERTAIN, Certaint
 Rank: TypeAlias = tuple[int, int, int]
 
 _WORD = re.compile(r"\{(?:subject|op|detail)\}")
+_DETAIL = re.compile(r"(,? but|[:;,])? *\{detail\}")
+_SYNTAX = {
+    "__getitem__": "indexing",
+    "__setitem__": "item assignment",
+    "__delitem__": "item deletion",
+    "__contains__": "`in`",
+    "__index__": "use as an index",
+    "__array__": "conversion to numpy",
+}
 _SURE = {Certainty.CERTAIN: 0, Certainty.LIKELY: 1, Certainty.POSSIBLE: 2}
 
 
@@ -127,7 +136,7 @@ def make_finding(event: Event, rule: Rule) -> Finding:
 
 
 def message(event: Event, rule: Rule) -> str:
-    """The rule's sentence about this event. A detail that the sentence has no place for follows in brackets."""
+    """The sentence of the rule about this event, without the part that tells the detail where none is known."""
     subject = " ".join(event.subject.split())
     if len(subject) > 60:
         subject = subject[:57] + "…"
@@ -136,10 +145,13 @@ def message(event: Event, rule: Rule) -> str:
         "{op}": short_name(event.op),
         "{detail}": event.detail,
     }
-    text = _WORD.sub(lambda match: words[match[0]], rule.message)
-    return f"{text} ({event.detail})" if event.detail and "{detail}" not in rule.message else text
+    template = rule.message if event.detail else _DETAIL.sub("", rule.message)
+    return _WORD.sub(lambda match: words[match[0]], template)
 
 
 def short_name(op: str) -> str:
-    """The operation as people write it: `Tensor.item` for torch.Tensor.item, other names in full."""
-    return op.removeprefix("torch.") if op.startswith("torch.Tensor.") else op
+    """The operation as people write it: `Tensor.item` for torch.Tensor.item, `int()` for torch.Tensor.__int__."""
+    method = op.removeprefix("torch.Tensor.")
+    if method == op:
+        return op
+    return _SYNTAX.get(method) or (f"{method.strip('_')}()" if method.startswith("__") else f"Tensor.{method}")

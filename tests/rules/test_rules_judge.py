@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncwatch.catalog import Rule
-from syncwatch.judge import RuleTable, judge, message
+from syncwatch.judge import RuleTable, judge, message, short_name
 from syncwatch.model import Certainty, Event, Heat, Kind, Site
 
 
@@ -77,13 +77,35 @@ def test_findings_come_in_the_order_of_the_file():
 
 
 def test_the_message_is_completed_from_the_event():
-    said = rule("SW907", message="{op} reads {subject}")
-    placed = rule("SW908", message="{subject}: {detail}")
     happening = event(subject="loss\n    .mean()", detail="std is checked")
-    assert message(happening, said) == "Tensor.item reads `loss .mean()` (std is checked)"
-    assert message(happening, placed) == "`loss .mean()`: std is checked"
-    assert message(event(), said) == "Tensor.item reads a device value"
+    assert message(happening, rule("SW907")) == "Tensor.item reads `loss .mean()`"
+    assert message(event(), rule("SW907")) == "Tensor.item reads a device value"
+
+
+@pytest.mark.parametrize(
+    ("template", "with_detail", "without"),
+    [
+        ("{subject}: {detail}", "`x`: std is checked", "`x`"),
+        ("{subject} is copied, but {detail}", "`x` is copied, but std is checked", "`x` is copied"),
+    ],
+)
+def test_a_detail_that_is_not_known_is_left_out(template, with_detail, without):
+    assert message(event(subject="x", detail="std is checked"), rule("SW908", message=template)) == with_detail
+    assert message(event(subject="x"), rule("SW908", message=template)) == without
 
 
 def test_braces_in_the_source_are_not_taken_for_places_of_the_message():
     assert message(event(subject="d['{op}']"), KIND) == "Tensor.item reads `d['{op}']`"
+
+
+@pytest.mark.parametrize(
+    ("op", "written"),
+    [
+        ("torch.Tensor.item", "Tensor.item"),
+        ("torch.Tensor.__int__", "int()"),
+        ("torch.Tensor.__getitem__", "indexing"),
+        ("torch.cuda.synchronize", "torch.cuda.synchronize"),
+    ],
+)
+def test_operations_are_named_as_people_write_them(op, written):
+    assert short_name(op) == written
