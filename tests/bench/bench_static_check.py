@@ -1,0 +1,123 @@
+"""`syncwatch check` on whole projects: cold, in parallel, warm, one changed file, memory; and how cost grows.
+
+    python tests/bench/bench_static_check.py FOLDER... [--growth FOLDER] [--no-libcst]
+
+Each folder is copied first, so that no cache is left in it. Every figure is the wall time of a process of its own
+(start included) and ratios are to a bare `libcst.parse_module` over the files that name torch, measured in the same
+run. `--growth` checks 10, 100 and 1,000 of a folder's files, and prints the time for 1,000 lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+PARSE = """
+import gc, sys, time
+import libcst
+from syncwatch.static.discover import discover
+from syncwatch.static.source import decode, names_torch, read
+from syncwatch.static.stack import on_deep_stack
+datas = [read(path) for path in discover(["."], respect_gitignore=False).files if path.endswith(".py")]
+texts = [decode(data) for data in datas if names_torch(data)]
+gc.disable()
+start = time.perf_counter()
+on_deep_stack(lambda: [libcst.parse_module(text) and None for text in texts])
+print(time.perf_counter() - start)
+"""
+
+
+class Run(NamedTuple):
+    """Wall seconds, peak memory of the largest process in MB, exit status."""
+
+    seconds: float
+    megabytes: float
+    status: int
+
+
+def check(folder: Path, *arguments: str) -> Run:
+    """One `syncwatch check` in a process of its own."""
+    command = [sys.executable, "-m", "syncwatch", "check", "--quiet", "-o", os.devnull, *arguments]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Run(time.perf_counter() - start, usage.ru_maxrss / 1000, process.returncode)
+
+
+def parse(folder: Path) -> float:
+    """Seconds of a bare libcst parse of the files that name torch."""
+    return float(subprocess.run([sys.executable, "-c", PARSE], cwd=folder, capture_output=True, check=True).stdout)
+
+
+def copy(source: str, target: Path, count: int = 0) -> int:
+    """Copies a project, or `count` of its Python files; returns the number of lines."""
+    lines = 0
+    paths = sorted(Path(source).rglob("*.py"))
+    for path in paths[:count] if count else paths:
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+        lines += path.read_bytes().count(b"\n")
+    return lines
+
+
+def project(source: str, libcst: bool) -> None:
+    """All figures of one project."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / Path(source).name
+        lines = copy(source, folder)
+        bare = parse(folder) if libcst else float("nan")
+        runs = {
+            "cold, no cache": check(folder, ".", "--no-cache"),
+            "cold, no cache, --jobs 2": check(folder, ".", "--no-cache", "--jobs", "2"),
+            "cold, writes the cache": check(folder, "."),
+            "warm": check(folder, "."),
+        }
+        sizes = {path: path.stat().st_size for path in folder.rglob("*.py")}
+        changed = sorted(sizes, key=lambda path: sizes[path])[len(sizes) * 3 // 4]
+        with changed.open("a", encoding="utf-8") as file:
+            file.write("\n# changed\n")
+        runs[f"warm, {changed.name} changed and checked alone"] = check(folder, str(changed.relative_to(folder)))
+        runs["warm, the same file checked among all"] = check(folder, ".")
+    print(f"{Path(source).name}: {lines} lines; bare libcst parse {bare:.2f} s")
+    for name, run in runs.items():
+        ratio = f"{run.seconds / bare:5.2f} x libcst" if libcst else ""
+        print(f"  {name:<60}{run.seconds:8.2f} s  {ratio}  {run.megabytes:7.0f} MB  status {run.status}")
+    alone, two = runs["cold, no cache"].seconds, runs["cold, no cache, --jobs 2"].seconds
+    print(f"  --jobs 2 is {alone / two:.2f} times as fast")
+
+
+def growth(source: str) -> None:
+    """Time and memory for 10, 100 and 1,000 files."""
+    print(f"growth on files of {Path(source).name}")
+    for count in (10, 100, 1000):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "project"
+            lines = copy(source, folder, count)
+            run = check(folder, ".", "--no-cache")
+        per = run.seconds / lines * 1000
+        print(f"  {count:>5} files {lines:>8} lines {run.seconds:8.2f} s  {per:.3f} s/kline  {run.megabytes:7.0f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--growth", metavar="FOLDER")
+    parser.add_argument("--no-libcst", action="store_true")
+    args = parser.parse_args()
+    for folder in args.folders:
+        project(folder, not args.no_libcst)
+    if args.growth:
+        growth(args.growth)
+
+
+if __name__ == "__main__":
+    main()
