@@ -276,8 +276,8 @@ def ask(
     op = known(ops)
     if op is None or (op in _SWITCHES and via == "call"):
         return False
-    if "anomaly" in kwargs:
-        via = "library"
+    if "anomaly" in kwargs:  # a backward pass under anomaly mode: the mode is what waits
+        return ask(m, ("torch.autograd.detect_anomaly",), (), {}, via="library", pos=pos)
     slots: list[tuple[Value, ...]] = [_alternatives(a) for a in (*args, *kwargs.values())]
     total = 1
     for s in slots:
@@ -320,8 +320,6 @@ def ask(
                 via = hazards.copies.upload_via(m, op, args, via)
         elif best.kind in _COMPLETING and m.mode("stream") in (None, NONE):
             m.waited()  # a wait completes what was copied before it
-    if "anomaly" in kwargs:
-        op = "torch.autograd.detect_anomaly"
     record(m, best.kind, op, certainty, best.explicit, via, best.why, node, pos)
     return hits == total
 
