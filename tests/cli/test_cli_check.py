@@ -29,7 +29,7 @@ def test_text_shows_the_place_the_line_and_the_remedy(syncwatch: Callable[..., A
     (project / "train.py").write_text(HAZARD)
     ran = syncwatch("check", "--no-cache")
     lines = ran.out.splitlines()
-    assert lines[0].startswith("train.py:5:13: SW101 Tensor.item reads one value of `scores.sum()` on the host")
+    assert lines[0].startswith("train.py:5:13: SW101 Tensor.item reads `scores.sum()` on the host")
     assert lines[2] == "  5 |     total = scores.sum().item()"
     assert lines[3] == "    |             ^^^^^^^^^^^^^^^^^^^"
     assert lines[4].startswith("    = help: ")
