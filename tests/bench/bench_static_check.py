@@ -4,8 +4,8 @@
 
 Each folder is copied first, so that no cache is left in it. Every figure is that of a process of its own (start
 included): wall time, processor time of it and its children (steadier on a busy machine), and peak memory. Ratios of
-processor time are to a bare `libcst.parse_module` over the files that name torch, measured in the same run. `--growth` checks 10, 100 and 1,000 of a folder's files, and prints the
-processor time for a million lines.
+processor time are to a bare `libcst.parse_module` over the files that name torch, measured in the same run. `--growth`
+checks 10, 100 and 1,000 of a folder's files, and prints the processor time for a million lines.
 """
 
 from __future__ import annotations
