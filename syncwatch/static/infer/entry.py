@@ -14,6 +14,7 @@ from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.state import Frame
 from syncwatch.static.infer.types import class_attr, class_library_types
+from syncwatch.static.library import modules
 from syncwatch.static.values import (
     NONE,
     UNKNOWN,
@@ -307,7 +308,8 @@ def assumed_instance(m: Interpreter, cls: Class) -> Obj:
         finally:
             # what was made of it until the steps ran out is on the accelerator too
             if "torch.nn.Module" in class_library_types(cls):
-                m.method(obj, "to", (m.accelerator(),))
+                # past an override of `to`, which may do more than move
+                modules.move(m, obj, m.accelerator())
     except (OutOfSteps, RecursionError):
         pass
     except Exception as fault:

@@ -21,6 +21,7 @@ from syncwatch.static.values import (
     UNKNOWN,
     Class,
     Const,
+    Device,
     Dtype,
     Items,
     Iter,
@@ -139,6 +140,12 @@ def place(tensor: Tensor, where: Where) -> Tensor:
     """A parameter or buffer on another device."""
     return replaced(tensor, device=where.device, sure=where.sure, index=where.index, pinned=False,
                     marks=tensor.marks - {"host-made", "pinned-source"})
+
+
+def move(m: Machine, obj: Obj, device: Device) -> None:
+    """Moves a module with everything that it registers to a device."""
+    target = on(device)
+    convert(m, obj, lambda t: place(t, target))
 
 
 def where_of(obj: Obj) -> Where | None:

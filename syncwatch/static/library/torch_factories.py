@@ -105,12 +105,13 @@ def _new_full(m: Machine, call: LibCall) -> Value:
 def _arange(m: Machine, call: LibCall) -> Value:
     bounds = [*call.args, *(v for k, v in call.kwargs.items() if k in ("start", "end", "step"))]
     sort = promote(bounds) if bounds else None
+    low, high, step = Const("int", 0), call.arg(0, "end"), call.arg(2, "step", Const("int", 1))
+    if len(call.args) > 1 or "start" in call.kwargs or "end" in call.kwargs:
+        low, high = call.arg(0, "start", low), call.arg(1, "end")
+    first, last, stride = integer(low), integer(high), integer(step)
     length = None
-    if len(call.args) == 1:
-        length = integer(call.args[0])
-    elif len(call.args) == 2:
-        low, high = integer(call.args[0]), integer(call.args[1])
-        length = None if low is None or high is None else max(high - low, 0)
+    if first is not None and last is not None and stride:
+        length = len(range(first, last, stride))
     return made(m, call, (length,), "int" if sort in (None, "bool", "int") else sort)
 
 
