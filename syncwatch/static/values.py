@@ -78,6 +78,11 @@ class Tensor(Struct, frozen=True):
             count *= n or 0
         return count * _WIDTH[self.dtype]
 
+    @property
+    def itemsize(self) -> int | None:
+        """Size of one element, as `nbytes` takes it."""
+        return None if self.dtype is None else _WIDTH[self.dtype]
+
 
 _WIDTH: Final = {"bool": 1, "uint8": 1, "int": 8, "float": 4, "complex": 8}
 

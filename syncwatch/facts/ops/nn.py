@@ -56,15 +56,32 @@ _fast_path = (
 )
 
 _MODULES_SILENT = """
-Linear Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d BatchNorm1d BatchNorm2d
-BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm GroupNorm RMSNorm Embedding EmbeddingBag ReLU
-ReLU6 GELU SiLU Mish ELU SELU LeakyReLU PReLU Sigmoid Tanh Softmax LogSoftmax Dropout Dropout2d Identity Flatten
-Unflatten MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d
-AdaptiveMaxPool2d Upsample PixelShuffle MultiheadAttention TransformerEncoderLayer TransformerDecoderLayer
-LSTM GRU RNN LSTMCell GRUCell RNNCell CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss
-HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss CosineEmbeddingLoss TripletMarginLoss MarginRankingLoss ZeroPad2d
-ReflectionPad2d Unfold Fold
+Linear Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d InstanceNorm1d InstanceNorm2d
+InstanceNorm3d LayerNorm GroupNorm RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU Mish ELU SELU LeakyReLU
+PReLU Sigmoid Tanh Softmax LogSoftmax Dropout Dropout2d Identity Flatten Unflatten MaxPool1d MaxPool2d MaxPool3d
+AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool2d Upsample PixelShuffle
+MultiheadAttention TransformerEncoderLayer TransformerDecoderLayer LSTM GRU RNN LSTMCell GRUCell RNNCell
+CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss
+CosineEmbeddingLoss TripletMarginLoss MarginRankingLoss ZeroPad2d ReflectionPad2d Unfold Fold
 """
+
+
+def _no_momentum(bound: Bound) -> Verdict:
+    layer = bound.get("module")
+    momentum = None if layer is None else layer.attrs.get("momentum")
+    return None if momentum is None else momentum.sort == "none"
+
+
+# Where nothing is known of the layer's momentum it is taken to have one, as by default.
+_cumulative = (
+    Condition("", lambda bound: _no_momentum(bound) or False)
+    & attr("module", "training", True, unknown=True)
+    & attr("module", "track_running_stats", True, unknown=True)
+    & on_cuda("input")
+).described(
+    "`momentum=None`: the average is divided by the number of batches, a counter on the GPU",
+    "the layer has a momentum, or is in eval mode",
+)
 
 
 def _causal(mask: str, told: str, source: str) -> Condition:
@@ -93,6 +110,12 @@ FACTS = (
             waits=3,
         ),
         instead="pass a Python number",
+    ),
+    fact(
+        forward("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"),
+        "module input",
+        reads(_cumulative),
+        instead="give a momentum",
     ),
     fact(
         functional("ctc_loss"),

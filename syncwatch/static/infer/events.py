@@ -110,12 +110,15 @@ def _const(v: Const) -> Arg:
 
 def _tensor(v: Tensor) -> Arg:
     attrs: dict[str, Arg] = {mark: _TRUE for mark in v.marks} if v.marks else {}
+    nbytes = v.nbytes
+    if nbytes is not None:
+        attrs["itemsize"] = Arg("number", value=v.itemsize)
     return Arg(
         "tensor",
         device=v.device,
         dim=v.dim,
         dtype=v.dtype,
-        nbytes=v.nbytes,
+        nbytes=nbytes,
         pinned=v.pinned,
         dense=v.dense,
         requires_grad=v.requires_grad,
