@@ -21,6 +21,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("run", "syncwatch.cli.run", "count the waits of a running program, on a GPU or an emulated one"),
     Command("report", "syncwatch.cli.report", "show a recorded session"),
     Command("diff", "syncwatch.cli.diff", "compare two recorded sessions"),
+    Command("facts", "syncwatch.cli.facts", "show what is known of an operation of PyTorch"),
     Command("config", "syncwatch.cli.config", "show the configuration in force, and where each value comes from"),
     Command("clean", "syncwatch.cli.clean", "remove the cache of a project"),
     Command("completion", "syncwatch.cli.completion", "print the completion script for a shell"),

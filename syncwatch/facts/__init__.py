@@ -12,7 +12,18 @@ from syncwatch.facts.describe import Call, Prediction
 from syncwatch.facts.ops import silent
 from syncwatch.facts.table import Fact, Table, judge
 
-__all__ = ["Call", "Fact", "Prediction", "by_leaf", "by_name", "canonical", "predict", "predict_leaf", "table"]
+__all__ = [
+    "Call",
+    "Fact",
+    "Prediction",
+    "by_leaf",
+    "by_name",
+    "canonical",
+    "measured_on",
+    "predict",
+    "predict_leaf",
+    "table",
+]
 
 
 @cache
@@ -28,7 +39,10 @@ def table() -> Table:
 
 def by_name(name: str) -> Fact | None:
     """The row of a public operation (`torch.Tensor.item`), under any of its names; None where the table has none."""
-    return table().public.get(name) or silent.lookup(name)
+    found = table().public.get(name) or silent.lookup(name)
+    if found is None and name.startswith(("torch.ops.aten.", "torch._ops.aten.")):
+        return by_leaf(name.replace("_ops.", "ops."))
+    return found
 
 
 def by_leaf(name: str) -> Fact | None:
@@ -59,6 +73,17 @@ def predict(op: str, call: Call) -> Prediction | None:
     """
     fact = by_name(op)
     return None if fact is None else judge(fact, op, call)
+
+
+def measured_on(op: str) -> tuple[str, ...]:
+    """The versions of torch on which the operation was measured, under any of its names. Raises BrokenFile.
+
+    Reads `measured.json` at the first call; `Prediction.measured` is left empty by `predict`, which is called often.
+    """
+    from syncwatch.facts import store
+
+    fact = by_name(op) or by_leaf(op)
+    return store.measured_on(fact.names if fact is not None and op in fact.names else (op,))
 
 
 def predict_leaf(op: str, call: Call) -> Prediction | None:

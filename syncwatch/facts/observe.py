@@ -142,11 +142,12 @@ def _describe_object(value: Any) -> Arg:
     if isinstance(value, torch.distributions.Distribution):
         parameters = [v for v in vars(value).values() if isinstance(v, torch.Tensor)]
         inner = getattr(value, "base_dist", None)
-        if not parameters and inner is not None:
-            return describe(inner)
+        device = parameters[0].device.type if parameters else None
+        if device is None and inner is not None:
+            device = describe(inner).device
         return Arg(
             "object",
-            device=parameters[0].device.type if parameters else None,
+            device=device,
             attrs={"validate_args": Arg("bool", value=bool(value._validate_args))},
         )
     if isinstance(value, torch.amp.GradScaler):

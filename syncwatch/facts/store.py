@@ -113,10 +113,25 @@ def shipped() -> Measured:
     return read(PATH)
 
 
+class _Names(msgspec.Struct):
+    operations: dict[str, msgspec.Raw]
+    leaves: dict[str, msgspec.Raw]
+
+
+class _Index(msgspec.Struct):
+    versions: dict[str, _Names]
+
+
 @cache
 def _measured_names() -> dict[str, tuple[str, ...]]:
+    """Operation → versions: the numbers and the programs stay unread."""
+    try:
+        index = msgspec.json.decode(PATH.read_bytes(), type=_Index)
+    except (OSError, msgspec.DecodeError):
+        shipped()  # says what is wrong
+        raise
     found: dict[str, list[str]] = {}
-    for name, version in sorted(shipped().versions.items()):
+    for name, version in sorted(index.versions.items()):
         for op in (*version.operations, *version.leaves):
             found.setdefault(op, []).append(name)
     return {op: tuple(versions) for op, versions in found.items()}

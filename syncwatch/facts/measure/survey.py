@@ -54,7 +54,8 @@ def _program(area: str, name: str, calls: Calls, outcome: Outcome) -> Program:
     return Program(area, name, plain, outcome.blocked, outcome.waits, outcome.warnings, outcome.cupti)
 
 
-def tally(table: dict[str, Count], op: str, outcome: Outcome) -> None:
+def tally(table: dict[str, Count], op: str, outcome: Outcome, *, warnings_seen: bool = True) -> None:
+    """Adds one call. `warnings_seen`: warnings reach Python here (under a dispatch mode they may go to stderr)."""
     old = table.get(op, Count(0, 0))
     waits = outcome.waits if outcome.blocked else None
     table[op] = Count(
@@ -62,7 +63,7 @@ def tally(table: dict[str, Count], op: str, outcome: Outcome) -> None:
         old.blocked + outcome.blocked,
         old.fewest_waits if waits is None else (min(old.fewest_waits, waits) if old.blocked else waits),
         old.most_waits if waits is None else max(old.most_waits, waits),
-        old.unreported + (outcome.blocked and outcome.warnings == 0),
+        old.unreported + (warnings_seen and outcome.blocked and outcome.warnings == 0),
     )
 
 
@@ -149,7 +150,7 @@ def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
                 lambda: result.append(func(*args, **kwargs)), LEAF_SLEEP_MS
             )
             outcome = Outcome(blocked, waits, warned, host_ms)
-            tally(survey.leaves, op, outcome)
+            tally(survey.leaves, op, outcome, warnings_seen=False)
             survey.leaf_samples.append(_program("leaves", name, [(op, call)], outcome))
             return result[0]
 

@@ -49,6 +49,9 @@ class Bench:
         self.sleep_ms = sleep_ms
         self._cycles_per_ms = self._calibrate()
         self._waits = 0
+        # the profiler waits for the device itself when it stops
+        self._profiler_own: Counter[str] = Counter()
+        self._profiler_own = Counter(self.cuda_calls(lambda: None))
         self._arm_trace()
 
     def _calibrate(self) -> float:
@@ -136,7 +139,7 @@ class Bench:
             name = event.name
             if name.startswith("cuda") and ("Synchronize" in name or "Memcpy" in name or name in _ALLOCATOR):
                 calls[name] += 1
-        return dict(calls)
+        return dict(calls - self._profiler_own)
 
 
 _ALLOCATOR = frozenset({"cudaFree", "cudaMalloc", "cudaHostAlloc", "cudaFreeHost"})

@@ -23,12 +23,13 @@ from syncwatch.facts.conditions import (
     on_cuda,
     opposite,
     tensor,
+    truth,
 )
 from syncwatch.facts.ops.indexing import INDEX_ONCE, WHERE
 from syncwatch.facts.ops.reads import may_be_equal
 from syncwatch.facts.ops.shapes import SORTED_SEARCH
 from syncwatch.facts.ops.solvers import EX
-from syncwatch.facts.ops.transfers import incoming, outgoing
+from syncwatch.facts.ops.transfers import PAGEABLE_OUT, incoming, outgoing
 from syncwatch.facts.table import leaf, reads, sizes_by_data, solves, uploads
 
 _cuda = on_cuda("input")
@@ -85,9 +86,11 @@ def _host_number(bound: Bound) -> Verdict:
 
 
 def _masked_fill(bound: Bound) -> Verdict:
+    if truth(bound.get("accumulate"), False):
+        return False
     indices = bound.get("indices")
-    given = [item for item in (indices.items or ()) if item.sort == "tensor"] if indices is not None else []
-    return all_of(iter((len(given) == 1, _index_mask(bound), _host_number(bound))))
+    tensors = [item for item in (indices.items or ()) if item.sort == "tensor"] if indices is not None else []
+    return all_of(iter((len(tensors) == 1, _index_mask(bound), _host_number(bound))))
 
 
 _mask = Condition("the index is a mask on the GPU", _index_mask, "the index is no mask")
@@ -126,16 +129,29 @@ _no_bounds = Condition(
     "min and max are given",
 )
 
+_check_errors = (_cuda & flag("check_errors")).described("`check_errors=True`", "`check_errors` is not set")
+
 FACTS = (
     leaf("_local_scalar_dense item", "input", reads(_cuda)),
     leaf("is_nonzero", "input", reads(_cuda)),
     leaf("_to_copy", "input", outgoing(_to("cpu")), *incoming("input", _to("cuda"))),
-    leaf("copy_ copy _copy_from", "dst input non_blocking", outgoing(_dst("cpu")), *incoming("input", _dst("cuda"))),
+    leaf(
+        "copy_ copy _copy_from",
+        "dst input non_blocking",
+        outgoing(_dst("cpu")),
+        PAGEABLE_OUT,
+        *incoming("input", _dst("cuda")),
+    ),
     leaf("equal", "input other", reads(_cuda & Condition("", may_be_equal, "the shapes differ"))),
     leaf("allclose", "input other", reads(_cuda)),
     leaf("nonzero nonzero_numpy argwhere", "input", sizes_by_data(_cuda), instead=WHERE),
     leaf("masked_select", "input mask", sizes_by_data(on_cuda("input", "mask")), instead=WHERE),
-    leaf("_unique _unique2 unique_dim unique_consecutive unique_dim_consecutive", "input", sizes_by_data(_cuda)),
+    leaf(
+        "_unique _unique2 unique_dim unique_consecutive unique_dim_consecutive",
+        "input",
+        sizes_by_data(_cuda & filled("input")),
+    ),
+    leaf("to_padded_tensor", "input padding", sizes_by_data(_cuda)),
     leaf(
         "bincount",
         "input weights minlength",
@@ -198,11 +214,15 @@ FACTS = (
     leaf("cholesky", "input", solves(_cuda & filled("input")), instead=EX),
     leaf(
         "linalg_lu linalg_lu_factor_ex",
-        "input",
+        "input pivot check_errors",
         solves(
             (_cuda & filled("input") & ~attr("input", "square", True)).described(
                 "the matrices are not square, which takes a path that waits", "the matrices are square"
             )
         ),
+        solves(_check_errors),
+    ),
+    leaf(
+        "linalg_inv_ex linalg_cholesky_ex _linalg_solve_ex linalg_solve_ex", "input check_errors", solves(_check_errors)
     ),
 )

@@ -57,12 +57,12 @@ _fast_path = (
 
 _MODULES_SILENT = """
 Linear Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d InstanceNorm1d InstanceNorm2d
-InstanceNorm3d LayerNorm GroupNorm RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU Mish ELU SELU LeakyReLU
-PReLU Sigmoid Tanh Softmax LogSoftmax Dropout Dropout2d Identity Flatten Unflatten MaxPool1d MaxPool2d MaxPool3d
-AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool2d Upsample PixelShuffle
-MultiheadAttention TransformerEncoderLayer TransformerDecoderLayer LSTM GRU RNN LSTMCell GRUCell RNNCell
-CrossEntropyLoss NLLLoss MSELoss L1Loss SmoothL1Loss HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss
-CosineEmbeddingLoss TripletMarginLoss MarginRankingLoss ZeroPad2d ReflectionPad2d Unfold Fold
+InstanceNorm3d LayerNorm GroupNorm RMSNorm Embedding EmbeddingBag ReLU ReLU6 GELU SiLU Mish ELU SELU LeakyReLU PReLU
+Sigmoid Tanh Softmax LogSoftmax Dropout Dropout2d Identity Flatten Unflatten MaxPool1d MaxPool2d MaxPool3d AvgPool1d
+AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool2d Upsample PixelShuffle MultiheadAttention
+TransformerEncoderLayer TransformerDecoderLayer LSTM GRU RNN LSTMCell GRUCell RNNCell CrossEntropyLoss NLLLoss
+MSELoss L1Loss SmoothL1Loss HuberLoss BCELoss BCEWithLogitsLoss KLDivLoss CosineEmbeddingLoss TripletMarginLoss
+MarginRankingLoss ZeroPad2d ReflectionPad2d Unfold Fold
 """
 
 

@@ -206,11 +206,10 @@ FACTS = (
         instead="clamp_min and clamp_max one after the other, or two tensors",
     ),
     fact(
-        (*methods("view", "reshape", "expand", "repeat", "tile", "resize_"), "torch.tile"),
+        (*methods("view", "reshape", "expand", "repeat", "tile", "resize_"), "torch.tile", "torch.reshape"),
         "input size*",
         host_numbers("size"),
     ),
-    fact(("torch.reshape",), "input shape", host_numbers("shape")),
     fact(both("narrow"), "input dim start length", host_numbers("length", "dim", "start")),
     fact(both("split", "chunk"), "input split_size dim", host_numbers("split_size", "dim")),
     fact(

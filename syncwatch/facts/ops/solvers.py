@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from syncwatch.facts.conditions import Bound, Condition, Verdict, attr, equals, filled, flag, on_cuda
-from syncwatch.facts.ops.scalars import host_numbers
 from syncwatch.facts.table import Case, fact, solves
 
 EX = "the _ex form (with check_errors=False) returns the error code on the device"
@@ -139,7 +138,6 @@ FACTS = (
         solves(
             (_filled & equals("p", "nuc", default="fro")).described("the nuclear norm needs singular values"), waits=2
         ),
-        host_numbers("p", "dim"),
         instead=RARELY,
     ),
     fact(("torch.linalg.lstsq",), "input other", solves(_checks())),
@@ -154,6 +152,5 @@ FACTS = (
         solves(on_cuda("input") & _negative),
         instead="invert with torch.linalg.inv_ex",
     ),
-    fact(("torch.lobpcg",), "input", _inside()),
     fact(_SILENT.split(), "input"),
 )

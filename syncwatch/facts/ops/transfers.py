@@ -133,13 +133,23 @@ def _relaid(source: str) -> Condition:
             return False
         if dst is not None:
             return _contiguous(arg) != _contiguous(dst)
-        return dtype is not None and dtype.sort == "dtype" and not _contiguous(arg)
+        return dtype is not None and dtype.sort == "dtype" and not _contiguous(arg) and _changes(arg, dtype)
 
     return Condition("the layout changes on the way", test, "the layout stays")
 
 
 def _contiguous(arg: Arg) -> bool:
     return "contiguous" not in arg.attrs
+
+
+_SIZES = {"torch.float64": 8, "torch.float32": 4, "torch.float16": 2, "torch.bfloat16": 2, "torch.int64": 8}
+
+
+def _changes(arg: Arg, dtype: Arg) -> bool:
+    """Whether the type differs, as far as class and size tell."""
+    size = _SIZES.get(str(dtype.value))
+    same = size is None or "itemsize" not in arg.attrs or arg.attrs["itemsize"].value == size
+    return dtype.dtype != arg.dtype or not same
 
 
 def _data_is_host(bound: Bound) -> Verdict:
@@ -192,11 +202,14 @@ def _into(name: str, device: str) -> Condition:
     )
 
 
-_PAGEABLE_OUT = (
-    on_cuda("input") & _into("dst", "cpu") & ~_sync & ~(pinned("dst") & dense("dst") & ~_relaid("input"))
-).described(
-    "the destination is not dense pinned memory, so that the driver waits in spite of non_blocking=True",
-    "the destination is pinned, or the copy blocks anyway",
+PAGEABLE_OUT = Case(
+    Kind.PAGEABLE_ASYNC,
+    (on_cuda("input") & _into("dst", "cpu") & ~_sync & ~(pinned("dst") & dense("dst") & ~_relaid("input"))).described(
+        "the destination is not dense pinned memory, so that the driver waits in spite of non_blocking=True",
+        "the destination is pinned, or the copy blocks anyway",
+    ),
+    reported=False,
+    instead=ASYNC_OUT,
 )
 
 _LEGACY = tuple(
@@ -234,7 +247,7 @@ FACTS = (
         methods("copy_"),
         "dst input non_blocking",
         outgoing(_into("dst", "cpu")),
-        Case(Kind.PAGEABLE_ASYNC, _PAGEABLE_OUT, reported=False, instead=ASYNC_OUT),
+        PAGEABLE_OUT,
         *incoming("input", _into("dst", "cuda")),
         note="A blocking copy also completes earlier asynchronous copies on the same stream.",
     ),
