@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from syncwatch.static import ir
 from syncwatch.static.infer import heat
@@ -42,6 +42,30 @@ _SAME = 3  # activations of one function on the stack
 _CALLS = 48  # executions of one function under one root
 
 
+class Known(NamedTuple):
+    """What a call gave, and what it took: steps, and how often each function was executed (by the id of its node)."""
+
+    value: Value
+    steps: int
+    ran: tuple[tuple[int, int], ...]
+
+    def repeat(self, m: Interpreter) -> bool:
+        """Accounts for the call as if it were executed again, so that a root finds the same whatever ran before it.
+
+        False where a limit would end it half-way: then it must be executed.
+        """
+        if m.steps + self.steps > m.limit or any(
+            m.calls.get(key, 0) + count > _CALLS for key, count in self.ran
+        ):
+            return False
+        m.steps += self.steps
+        for key, count in self.ran:
+            m.calls[key] = m.calls.get(key, 0) + count
+            m.reached.add(key)
+        m.ran.extend(self.ran)
+        return True
+
+
 def call_function(
     m: Interpreter,
     func: Func,
@@ -58,14 +82,15 @@ def call_function(
     call = memo_key(func, args, kwargs, star)
     if call is not None:
         known = m.memo.get(call)
-        if known is not None:
-            m.reached.add(key)
-            return known
+        if known is not None and known.repeat(m):
+            return known.value
     count = m.calls.get(key, 0)
     if len(m.stack) > _DEPTH or m.stack.count(key) >= _SAME or count >= _CALLS:
         return m.results.get(key, UNKNOWN)
     m.calls[key] = count + 1
     m.reached.add(key)
+    steps, ran = m.steps, len(m.ran)
+    m.ran.append((key, 1))
     variables = bind(m, func, args, kwargs, star)
     caller = m.frame
     scope = Scope(func.env)
@@ -99,10 +124,17 @@ def call_function(
     if value is None:
         return UNKNOWN  # it never returns
     if call is not None and touched >= started and asked == m.asked and is_plain(value):
-        m.memo[call] = value
+        m.memo[call] = Known(value, m.steps - steps, _added(m.ran[ran:]))
     old = m.results.get(key)
     m.results[key] = value if old is None else join(old, value)
     return value
+
+
+def _added(ran: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    total: dict[int, int] = {}
+    for key, count in ran:
+        total[key] = total.get(key, 0) + count
+    return tuple(total.items())
 
 
 _PLAIN = (Const, Host, Tensor, Lib, Class, Unknown, Device, Dtype, Module, Range, Array)

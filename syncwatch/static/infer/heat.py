@@ -174,11 +174,11 @@ class _Finder:
         kind = type(s)
         if kind is ir.ForStmt:
             text = " ".join(_names(s.target) + _names(s.iter))
-            if (_BATCHES.search(text) or _STEPS.search(text)) and not _over_parts(s.iter):
-                inner = _Finder()
-                inner.block(s.body)
-                if inner.trains or inner.works:
-                    self.batches = True
+            inner = _Finder()
+            inner.block(s.body)
+            named = (_BATCHES.search(text) or _STEPS.search(text)) and not _over_parts(s.iter)
+            if inner.trains or (named and inner.works):
+                self.batches = True
             self.block(s.body)
         elif kind in (ir.While, ir.If):
             self.block(s.body)

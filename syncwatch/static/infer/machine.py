@@ -85,7 +85,8 @@ class Interpreter:
         self.clock = 0
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote
         self.asked = 0  # events so far, recorded or not
-        self.memo: dict[Any, Value] = {}
+        self.ran: list[tuple[int, int]] = []  # functions executed so far, by node id, and how often
+        self.memo: dict[Any, Any] = {}  # calls that depend on their arguments alone → functions.Known
         self.made: dict[int, Made] = {}  # where loaders were made, by id
         self.assumed: dict[int, Obj] = {}  # class → its assumed instance
         self.hot_names: frozenset[str] = frozenset()

@@ -84,11 +84,19 @@ def _get(m: Interpreter, v: Value, index: Value, node: Any) -> Value:
     if kind is Range:
         read_index(m, index, node)
         return v if is_slice(index) else INT
+    if v is UNKNOWN and _is_mask(index):
+        # only a tensor on the same device takes such an index
+        return _get(m, Tensor("cuda", sure=False), index, node)
     if v is UNKNOWN and type(index) is Const and isinstance(index.value, str):
         from syncwatch.static.infer.attributes import assumed_attr
 
         return assumed_attr(m, index.value)
     return UNKNOWN
+
+
+def _is_mask(index: Value) -> bool:
+    parts = index.items or () if type(index) is Tuple else (index,)
+    return any(type(p) is Tensor and p.device == "cuda" and p.dtype == "bool" for p in parts)
 
 
 def _scalar_index(index: Value) -> bool:

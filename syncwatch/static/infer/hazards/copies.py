@@ -74,6 +74,9 @@ def derived(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[st
         if source.device == "cuda" and short in ("to", "cpu") and type(result) is Tensor and result.device == "cpu":
             pending = m.waits if kwargs.get("non_blocking") == TRUE or TRUE in args[1:] else 0
             result = msgspec.structs.replace(result, pending=pending, marks=result.marks | {FROM_DEVICE})
+    if type(result) is Tensor and "host-made" in result.marks and m.frame.heat != "step":
+        # made before the steps that upload it: the copy is the fault, not where the tensor was made
+        result = msgspec.structs.replace(result, marks=result.marks - {"host-made"})
     if type(result) is Tensor and result.device == "cuda":
         return result
     for arg in args:

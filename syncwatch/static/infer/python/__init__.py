@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from syncwatch.static.infer.python import batches, builtins, containers, numbers, stdlib, strings
+from syncwatch.static.infer.python import batches, builtins, containers, numbers, sinks, stdlib, strings
 
-__all__ = ["batches", "builtins", "containers", "numbers", "stdlib", "strings"]
+__all__ = ["batches", "builtins", "containers", "numbers", "sinks", "stdlib", "strings"]
