@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from syncwatch.emulator.backend import EmulationUnavailable as EmulationUnavailable
     from syncwatch.emulator.device import active as active
     from syncwatch.emulator.device import emulate as emulate
-    from syncwatch.emulator.source import source as source
+    from syncwatch.emulator.counting import source as source
     from syncwatch.emulator.stops import EmulationStopped as EmulationStopped
 
 _HOMES = {
@@ -21,7 +21,7 @@ _HOMES = {
     "EmulationUnavailable": "backend",
     "active": "device",
     "emulate": "device",
-    "source": "source",
+    "source": "counting",
 }
 
 __all__ = ["EmulationStopped", "EmulationUnavailable", "active", "emulate", "source"]

@@ -111,7 +111,7 @@ def test_a_gradient_scaler_reads_once_a_step(waits):
 
 
 def test_optimizer_steps_delimit(run):
-    from syncwatch.emulator.source import EmulatedSource
+    from syncwatch.emulator.counting import EmulatedSource
     from syncwatch.runtime.session import Recording
     from syncwatch.runtime.source import use_source
 
