@@ -11,9 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import sys
-import tempfile
 import time
 from typing import TypeVar
 
@@ -77,6 +75,7 @@ class Cache:
         self._options = repr((options.hot, options.device_names, options.sync_functions, options.moves_to_device))
         self._writable = True
         self._prepared = False
+        self._written = 0
         self._decoders: dict[type[Record], msgspec.msgpack.Decoder[Record]] = {}
         self._encoder = msgspec.msgpack.Encoder()
 
@@ -123,9 +122,10 @@ class Cache:
         place = self._place(sort, name)
         try:
             self._prepare()
-            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(place))
+            self._written += 1
+            temporary = f"{self._here}/tmp-{os.getpid()}-{id(self):x}-{self._written}"
             try:
-                with os.fdopen(handle, "wb") as file:
+                with open(temporary, "xb") as file:
                     file.write(data)
                 os.replace(temporary, place)
             except BaseException:
@@ -150,6 +150,8 @@ class Cache:
         self._prepared = True
 
     def _remove_old(self) -> None:
+        import shutil
+
         oldest = time.time() - _KEEP_SECONDS
         with os.scandir(self.folder) as entries:
             for entry in entries:
@@ -164,6 +166,8 @@ class Cache:
 
 def clean(root: str) -> bool:
     """Removes the cache of a project; says whether there was one. Raises OSError where it cannot be removed."""
+    import shutil  # slow to import, and rarely needed
+
     folder = os.path.join(os.path.abspath(root), FOLDER)
     if not os.path.isdir(folder) or os.path.islink(folder):
         return False

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-import pathspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncwatch.model import Problem
 from syncwatch.static.source import display, reason
+
+if TYPE_CHECKING:
+    import pathspec
 
 SUFFIXES = (".py", ".pyw", ".ipynb")
 
@@ -21,11 +23,25 @@ class Found(NamedTuple):
     problems: list[Problem]
 
 
-class _Rules(NamedTuple):
+class _Rules:
     """The patterns of one .gitignore, and the absolute folder that they refer to."""
 
-    base: str
-    spec: pathspec.GitIgnoreSpec
+    def __init__(self, base: str, patterns: Iterable[str]) -> None:
+        self.base = base
+        self.patterns = [line for line in patterns if line.strip() and not line.startswith("#")]
+        self._spec: pathspec.GitIgnoreSpec | None = None
+
+    def at(self, base: str) -> _Rules:
+        """The same patterns for another folder."""
+        return _Rules(base, self.patterns)
+
+    def ignores(self, relative: str) -> bool | None:
+        """Whether a path (relative to the folder) is left out, None where no pattern speaks of it."""
+        if not self.patterns:
+            return None
+        if self._spec is None:
+            self._spec = _spec(self.patterns)
+        return self._spec.check_file(relative).include
 
 
 def discover(
@@ -44,8 +60,7 @@ def discover(
     that loops of links end. Folders that cannot be listed and paths that do not exist become problems.
     """
     base = os.path.abspath(root)
-    patterns = [*exclude, *extend_exclude]
-    search = _Search(_Rules(base, pathspec.GitIgnoreSpec.from_lines(patterns)), respect_gitignore)
+    search = _Search(_Rules(base, [*exclude, *extend_exclude]), respect_gitignore)
     for path in paths:
         name = os.fspath(path)
         if force_exclude and search.excludes(name):
@@ -89,7 +104,7 @@ class _Search:
         absolute = os.path.abspath(path)
         excluded = self._excluded
         if _ignored(absolute, True, [excluded]):
-            excluded = _Rules(absolute, excluded.spec)
+            excluded = excluded.at(absolute)
         ignoring = _rules_above(absolute) if self._respect_gitignore else []
         if _ignored(absolute, True, ignoring):
             ignoring = []
@@ -128,6 +143,21 @@ class _Search:
             return []
 
 
+def _spec(patterns: list[str]) -> pathspec.GitIgnoreSpec:
+    """The patterns, without those that git itself passes over (a lone `/`, an unfinished range)."""
+    import pathspec  # slow to import, and not needed for files that were named
+
+    try:
+        return pathspec.GitIgnoreSpec.from_lines(patterns)
+    except ValueError:
+        usable = []
+        for pattern in patterns:
+            with contextlib.suppress(ValueError):
+                pathspec.GitIgnoreSpec.from_lines([pattern])
+                usable.append(pattern)
+        return pathspec.GitIgnoreSpec.from_lines(usable)
+
+
 def _is_file(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_file()
@@ -137,14 +167,14 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _ignored(path: str, is_folder: bool, rules: list[_Rules]) -> bool:
     """Whether patterns leave out a path; those of the innermost .gitignore decide first."""
-    for base, spec in reversed(rules):
-        prefix = base if base.endswith(os.sep) else base + os.sep
+    for each in reversed(rules):
+        prefix = each.base if each.base.endswith(os.sep) else each.base + os.sep
         if not path.startswith(prefix):
             continue
         relative = path[len(prefix) :] + (os.sep if is_folder else "")
-        include = spec.check_file(relative).include
-        if include is not None:
-            return include
+        ignored = each.ignores(relative)
+        if ignored is not None:
+            return ignored
     return False
 
 
@@ -173,16 +203,4 @@ def _quiet_rules(folder: str, name: str) -> list[_Rules]:
 
 def _read_rules(base: str, file: str) -> list[_Rules]:
     with open(file, encoding="utf-8", errors="replace") as lines:
-        return [_Rules(base, pathspec.GitIgnoreSpec.from_lines(_usable(lines)))]
-
-
-def _usable(lines: Iterable[str]) -> list[str]:
-    """Patterns without those that git itself passes over (a lone `/`, an unfinished range)."""
-    result = []
-    for line in lines:
-        try:
-            pathspec.GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        result.append(line)
-    return result
+        return [_Rules(base, [line.rstrip("\n") for line in lines])]

@@ -35,6 +35,10 @@ print(time.perf_counter() - start, time.process_time() - cpu)
 """
 
 
+# An installed package has its byte code at hand.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Run(NamedTuple):
     """Wall and processor seconds, peak memory of the largest process in MB, exit status."""
 
@@ -48,7 +52,7 @@ def check(folder: Path, *arguments: str) -> Run:
     """One `syncwatch check` in a process of its own."""
     command = [sys.executable, "-m", "syncwatch", "check", "--quiet", "-o", os.devnull, *arguments]
     start = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder)
+    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Run(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000, process.returncode)

@@ -99,6 +99,11 @@ def test_gitignore_files_are_read_as_git_reads_them(write: Write) -> None:
     assert sorted(discover(["."]).files) == sorted(listed.stdout.split())
 
 
+def test_patterns_that_are_no_patterns_are_passed_over(write: Write) -> None:
+    write({".git/config": "", ".gitignore": "/\n!\n\nb.py\n\\", "a.py": "", "b.py": ""})
+    assert discover(["."]).files == ["a.py"]
+
+
 def test_loops_of_links_end(write: Write) -> None:
     write({"a/b.py": ""})
     os.symlink("..", "a/up")
