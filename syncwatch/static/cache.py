@@ -61,6 +61,7 @@ class Result(Record, array_like=True, frozen=True):
     state: str
     events: tuple[Event, ...]
     problems: tuple[Problem, ...]
+    faults: tuple[str, ...] = ()
 
 
 class Cache:

@@ -35,7 +35,8 @@ class Analysis:
     """What the engine found.
 
     events: sorted by path, line, column and operation; each site and operation once. problems: files that could not be
-    checked, and why. files: the files that were looked at. marks: by path, for files that hold such comments.
+    checked, and why. files: the files that were looked at. marks: by path, for files that hold such comments. faults:
+    errors of inference itself, each of which cost a function or less; empty unless the engine has a defect.
     """
 
     events: list[Event]
@@ -43,6 +44,7 @@ class Analysis:
     files: list[str]
     marks: dict[str, Marks] = field(default_factory=dict)
     project: Project | None = None
+    faults: list[str] = field(default_factory=list)
 
     def source(self, path: str, line: int) -> str | None:
         """A line of a file (from 1) as positions refer to it; None where there is none."""
@@ -97,6 +99,7 @@ def analyse(
         files,
         {path: Marks(face.comments, face.statements) for path, face in faces if face and face.comments},
         project,
+        [fault for work in works for fault in work.faults],
     )
 
 

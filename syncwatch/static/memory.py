@@ -42,6 +42,7 @@ class Memory:
             tuple(self._event(event, project.path) for event in result.events),
             tuple(self._problem(problem, project.path) for problem in result.problems),
             tuple(project.path(key) for key in result.dependencies),
+            result.faults,
         )
 
     def keep(self, works: Iterable[Work]) -> None:
@@ -70,6 +71,7 @@ class Memory:
                     self._state(keys),
                     tuple(self._event(event, project.key) for event in work.events),
                     tuple(self._problem(problem, project.key) for problem in work.problems),
+                    work.faults,
                 ),
             )
 

@@ -11,12 +11,16 @@ from syncwatch.static.project import Project
 
 
 class Work(msgspec.Struct, frozen=True, array_like=True):
-    """What inference found with one file as root. `dependencies` are the files that were read for it."""
+    """What inference found with one file as root. `dependencies` are the files that were read for it.
+
+    `faults` are errors of inference itself that cost a function or less: what else the file does was still seen.
+    """
 
     path: str
     events: tuple[Event, ...]
     problems: tuple[Problem, ...]
     dependencies: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
 
 def infer_file(project: Project, path: str) -> Work:
@@ -34,7 +38,8 @@ def infer_file(project: Project, path: str) -> Work:
         return Work(path, (), (*problems, nested), (path,))
     except Exception as error:
         return Work(path, (), (*problems, internal_error(path, error)), (path,))
-    return Work(path, tuple(result.events), problems, tuple(sorted({path, *result.dependencies})))
+    dependencies = tuple(sorted({path, *result.dependencies}))
+    return Work(path, tuple(result.events), problems, dependencies, tuple(result.faults))
 
 
 def infer_each(project: Project, roots: Sequence[str]) -> list[Work]:

@@ -107,6 +107,23 @@ def test_an_error_of_the_engine_is_told_and_the_rest_is_checked(
     assert "please report" in message
 
 
+def test_faults_of_inference_are_kept_with_the_result(
+    write: Write, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"a.py": WAIT})
+    infer_root = syncwatch.static.infer.infer_root
+
+    def faulty(project, path):  # type: ignore[no-untyped-def]
+        result = infer_root(project, path)
+        result.faults.append("f: KeyError: surprise")
+        return result
+
+    monkeypatch.setattr(syncwatch.static.infer, "infer_root", faulty)
+    cold, warm = check(cache=True), check(cache=True)
+    assert places(cold) == places(warm) == [("a.py", 3)]
+    assert cold.faults == warm.faults == ["f: KeyError: surprise"]
+
+
 def test_deep_nesting_is_checked_or_told(write: Write, check: Check) -> None:
     deep = "y = " + "f(" * 180 + "x.item()" + ")" * 180 + "\n"
     too_deep = "import torch\ny = " + "-" * 30_000 + "1\n"
