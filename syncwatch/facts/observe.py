@@ -163,6 +163,8 @@ def _describe_object(value: Any) -> Arg:
 
 
 def _describe_optimizer(optimizer: Any) -> Arg:
+    import torch
+
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     attrs = {
         name: Arg("bool", value=any(bool(group.get(name)) for group in optimizer.param_groups))
@@ -171,6 +173,9 @@ def _describe_optimizer(optimizer: Any) -> Arg:
     if any(group.get("foreach") is not None for group in optimizer.param_groups):
         attrs["foreach_given"] = Arg("bool", value=True)
     attrs["parameters"] = Arg("number", value=sum(p.grad is not None for p in parameters))
+    rates = [group["lr"] for group in optimizer.param_groups if isinstance(group.get("lr"), torch.Tensor)]
+    if rates:
+        attrs["lr"] = describe(rates[0])
     return Arg("object", device=parameters[0].device.type if parameters else None, attrs=attrs)
 
 

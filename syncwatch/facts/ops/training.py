@@ -35,7 +35,7 @@ _on_gpu = on_cuda("input").described("the parameters are on the GPU", "the param
 _SCALERS = ("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
 
 _OPTIMIZERS_SILENT = """
-Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD
+Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop
 """
 
 _SCHEDULERS_SILENT = """
@@ -47,6 +47,16 @@ CosineAnnealingLR ChainedScheduler CyclicLR CosineAnnealingWarmRestarts OneCycle
 _scales = attr("scaler", "enabled", True, unknown=True).described(
     "the scale lives on the device", "the scaler is disabled"
 )
+
+
+def _device_rate(bound: Bound) -> Verdict:
+    optimizer = bound.get("input")
+    return is_cuda(optimizer.attrs.get("lr")) if optimizer is not None else None
+
+
+def _rate_waits(bound: Bound) -> int | None:
+    """Once for all parameters in the grouped form, which is the default on a GPU."""
+    return None if _chosen(bound.get("input")) else 1
 
 
 def _counter(on_gpu: bool) -> Condition:
@@ -83,6 +93,17 @@ FACTS = (
         "input closure",
         reads(_on_gpu, waits=_per_parameter(2)),
         instead="another optimizer, or an implementation without host reads",
+    ),
+    fact(
+        ("torch.optim.SGD.step",),
+        "input closure",
+        reads(
+            (Condition("", _device_rate) & ~attr("input", "fused", False, unknown=False)).described(
+                "the learning rate is a CUDA tensor, which is read", "the learning rate is a host number"
+            ),
+            waits=_rate_waits,
+        ),
+        instead="compute the learning rate on the host, from the number of the step",
     ),
     fact(
         ("torch.optim.LBFGS.step",),

@@ -109,7 +109,7 @@ def _const(v: Const) -> Arg:
 
 
 def _tensor(v: Tensor) -> Arg:
-    attrs: dict[str, Arg] = {mark: _TRUE for mark in v.marks} if v.marks else {}
+    attrs: dict[str, Arg] = dict.fromkeys(v.marks, _TRUE) if v.marks else {}
     nbytes = v.nbytes
     if nbytes is not None:
         attrs["itemsize"] = Arg("number", value=v.itemsize)
@@ -181,10 +181,25 @@ def _object(v: Obj, depth: int) -> Arg:
     if "torch.optim.Optimizer" in types:
         held = v.slots.get("<tensors>")
         found = [t for t in held.items or () if type(t) is Tensor] if type(held) is Items else []
+        rate = _learning_rate(v)
+        if rate is not None:
+            attrs["lr"] = describe(rate)
         if found:
             device = "cuda" if any(t.device == "cuda" for t in found) else found[0].device
             return Arg("object", device=device, attrs=attrs)
     return Arg("object", attrs=attrs)
+
+
+def _learning_rate(v: Obj) -> Tensor | None:
+    """The first learning rate of an optimizer's groups that is a tensor."""
+    groups = v.slots.get("param_groups")
+    listed = groups.slots.get(ITEMS) if type(groups) is Obj else None
+    if type(listed) is Items:
+        for group in listed.items or (listed.elem,):
+            rate = group.slots.get(("key", "lr")) if type(group) is Obj else None
+            if type(rate) is Tensor:
+                return rate
+    return None
 
 
 def module_tensors(v: Obj, seen: set[int] | None = None) -> list[Tensor]:
@@ -423,7 +438,7 @@ def cuda_inside(v: Value, depth: int = 0) -> bool:
     """Whether a CUDA tensor is among a value and its elements."""
     kind = type(v)
     if kind is Tensor:
-        return v.device == "cuda"
+        return bool(v.device == "cuda")
     if depth > _DEPTH:
         return False
     if kind is Union:
@@ -432,6 +447,4 @@ def cuda_inside(v: Value, depth: int = 0) -> bool:
         return any(cuda_inside(x, depth + 1) for x in (v.items if v.items is not None else (v.elem,)))
     if kind is Obj and isinstance(v.type, str) and (v.type in ("list", "set", "dict") or ITEMS in v.slots):
         return any(cuda_inside(x, depth + 1) for x in v.slots.values())
-    if kind is Device:
-        return v.type == "cuda"
-    return False
+    return isinstance(v, Device) and v.type == "cuda"
