@@ -215,8 +215,8 @@ class Obj:
     "argparse.Namespace"). slots: attributes by name; containers keep their contents under the reserved keys
     ITEMS (an Items, of lists, sets and deques) and, in dicts, under ("key", constant) and REST (the join of all
     entries whose key is unknown). `assumed`: the object was not seen being made; unknown attributes of it follow
-    from its class and their names. label: "os.environ", or "step" of
-    an object that is made at every step. born: when it was made, on the interpreter's clock; 0 before the program began.
+    from its class and their names. label: "os.environ", or "step" of an object that is made at every step. born: when
+    it was made, on the interpreter's clock; 0 before the program began.
     """
 
     __slots__ = ("assumed", "born", "label", "many", "slots", "type")

@@ -70,7 +70,7 @@ def of_parameter(m: Interpreter, func: Func, cls: Class | None, param: ir.Param,
         value = of_annotation(m, param.annotation, param.name)
     if value is UNKNOWN:
         value = _of_name(m, func, cls, param, default)
-    if default is None or default is UNKNOWN or value is UNKNOWN and default == NONE:
+    if default is None or default is UNKNOWN or (value is UNKNOWN and default == NONE):
         return value
     return join(value, default) if value is not UNKNOWN else _of_default(default)
 
@@ -115,7 +115,9 @@ def assumed_tensor(m: Interpreter) -> Tensor:
 
 
 _DATA_PATH = re.compile(r"(^|/)(data|datasets?|dataloaders?|transforms?|augment\w*|preprocess\w*|tokenizers?)(/|\.py$)")
-_DATA_NAME = re.compile(r"Collat|Dataset|Transform|Augment|Sampler|Tokenizer|Reader|collate|DataModule|FeatureExtractor")
+_DATA_NAME = re.compile(
+    r"Collat|Dataset|Transform|Augment|Sampler|Tokenizer|Reader|collate|DataModule|FeatureExtractor"
+)
 
 
 def prepares_data(path: str, qualname: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.text import words
 from syncwatch.static.infer.types import class_attr, class_of, library_types, type_name
 from syncwatch.static.library import protocol
 from syncwatch.static.library.protocol import ATTRIBUTE_DEFAULTS, ATTRIBUTES, MODELS, by_prefix, canonical, find
@@ -32,9 +33,9 @@ from syncwatch.static.values import (
     join,
 )
 
-_DTYPES = frozenset(
-    "float16 float32 float64 float half double bfloat16 int8 int16 int32 int64 int long short uint8 uint16 uint32 uint64 "
-    "bool complex64 complex128 cfloat cdouble complex32 float8_e4m3fn float8_e5m2 qint8 quint8 qint32".split()
+_DTYPES = words(
+    "float16 float32 float64 float half double bfloat16 int8 int16 int32 int64 int long short uint8 uint16 uint32 "
+    "uint64 bool complex64 complex128 cfloat cdouble complex32 float8_e4m3fn float8_e5m2 qint8 quint8 qint32"
 )
 _DEVICE_NAMES = frozenset({"device", "dev", "torch_device", "target_device", "main_device", "accelerator_device"})
 
@@ -214,11 +215,11 @@ def _of_tensor(m: Interpreter, v: Tensor, name: str) -> Value:
     return Bound(Lib(f"torch.Tensor.{name}"), v)
 
 
-_NOT_TENSOR = frozenset(
+_NOT_TENSOR = words(
     "items keys get pop update append extend insert startswith endswith lower upper strip setdefault state_dict "
     "load_state_dict parameters named_parameters children modules train eval forward shape_ config logits loss "
     "last_hidden_state pixel_values input_ids attention_mask boxes labels tensors image_sizes sample to_dict "
-    "model_dump encode decode".split()
+    "model_dump encode decode"
 )
 
 

@@ -146,7 +146,7 @@ def call(m: Interpreter, func: Value, args: Args, kwargs: Kwargs, star: bool = F
 
 
 def _call_union(m: Interpreter, func: Union, args: Args, kwargs: Kwargs, star: bool, node: Any) -> Value:
-    targets = [f for f in func.members if f is not UNKNOWN and not (type(f) is Const)]
+    targets = [f for f in func.members if f is not UNKNOWN and type(f) is not Const]
     if not targets:
         return UNKNOWN
     pos = m.frame.pos

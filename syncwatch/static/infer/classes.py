@@ -48,15 +48,15 @@ def define_class(m: Interpreter, s: ir.Class) -> None:
         from syncwatch.static.infer.instances import fields_of
 
         cls.keywords["fields"] = tuple(fields_of(cls))
-    value: Value = cls
+    made: Value = cls
     for node in reversed(s.decorators):
-        value = _decorate(m, node, value)
+        made = _decorate(m, node, made)
     for base in cls.mro[1:]:
         hook = base.slots.get("__init_subclass__") if type(base) is Class else None
         if type(hook) is Func:
             m.call(Bound(hook, cls))
             break
-    m.store(s.name, value)
+    m.store(s.name, made)
 
 
 def _bases(value: Value) -> list[Value]:

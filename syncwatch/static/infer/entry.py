@@ -224,8 +224,13 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
 
 
 # Files whose functions look at results or make other files, and are no part of a step.
-_ASIDE = re.compile(r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|scripts|tools)(/|\.py$)")
-_DRIVER = re.compile(r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$")
+_ASIDE = re.compile(
+    r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|scripts|tools)(/|\.py$)"
+)
+# Classes whose methods drive loops or are called once for a whole result.
+_DRIVER = re.compile(
+    r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$"
+)
 _STORED = re.compile(r"state_dict|checkpoint|weights?$|^sd$|^ckpt")
 
 

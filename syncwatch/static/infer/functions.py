@@ -54,9 +54,7 @@ class Known(NamedTuple):
 
         False where a limit would end it half-way: then it must be executed.
         """
-        if m.steps + self.steps > m.limit or any(
-            m.calls.get(key, 0) + count > _CALLS for key, count in self.ran
-        ):
+        if m.steps + self.steps > m.limit or any(m.calls.get(key, 0) + count > _CALLS for key, count in self.ran):
             return False
         m.steps += self.steps
         for key, count in self.ran:
@@ -89,7 +87,7 @@ def call_function(
         return m.results.get(key, UNKNOWN)
     m.calls[key] = count + 1
     m.reached.add(key)
-    steps, ran = m.steps, len(m.ran)
+    left, ran = m.limit - m.steps, len(m.ran)
     m.ran.append((key, 1))
     variables = bind(m, func, args, kwargs, star)
     caller = m.frame
@@ -124,7 +122,7 @@ def call_function(
     if value is None:
         return UNKNOWN  # it never returns
     if call is not None and touched >= started and asked == m.asked and is_plain(value):
-        m.memo[call] = Known(value, m.steps - steps, _added(m.ran[ran:]))
+        m.memo[call] = Known(value, left - (m.limit - m.steps), _added(m.ran[ran:]))
     old = m.results.get(key)
     m.results[key] = value if old is None else join(old, value)
     return value
@@ -192,7 +190,7 @@ def bind(
 
     variables: dict[Any, Value] = {}
     rest = list(args)
-    given = dict(kwargs)
+    given: dict[object, Value] = dict(kwargs)
     defaults = func.defaults or {}
     spread: Value = None
     for i, a in enumerate(rest):
@@ -212,7 +210,7 @@ def bind(
             variables[name] = Tuple(items, elem)
             position = len(rest)
         elif kind == "**":
-            packed = m.dict({k: v for k, v in given.items()}, UNKNOWN if star else None)
+            packed = m.dict(given, UNKNOWN if star else None)
             variables[name] = packed
         elif kind != "keyword" and position < len(rest):
             variables[name] = rest[position]

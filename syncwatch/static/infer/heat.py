@@ -45,7 +45,7 @@ _GUARD = re.compile(
 )
 
 
-def inherited(m: Interpreter, caller: Frame, func: Func) -> tuple[str, bool, bool]:
+def inherited(m: Interpreter, caller: Frame, func: Func) -> tuple[str, str, bool]:
     """Heat, guard and set-up flag of a function's activation, from its caller."""
     if m.configured.hot(func):
         return "step", caller.guarded, False
@@ -270,12 +270,13 @@ def makes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:
     names = _names(subject)
     if type(subject) is ir.Attr and made_in_step(m, subject.value):
         return False
-    return bool(names) and any(
-        names == _names(t)[: len(names)] and type(t) in (ir.Attr, ir.Sub)
-        for s in body
-        if type(s) in (ir.Assign, ir.AnnAssign)
-        for t in (s.targets if type(s) is ir.Assign else (s.target,))
-    )
+    targets: list[Any] = []
+    for s in body:
+        if isinstance(s, ir.Assign):
+            targets += s.targets
+        elif isinstance(s, ir.AnnAssign):
+            targets.append(s.target)
+    return bool(names) and any(names == _names(t)[: len(names)] and type(t) in (ir.Attr, ir.Sub) for t in targets)
 
 
 def _guard_text(m: Interpreter, node: Any, depth: int) -> bool:
@@ -327,4 +328,4 @@ def raises(block: ir.Block) -> bool:
     return bool(block) and type(block[-1]) is ir.Raise
 
 
-__all__ = ["Host", "inherited", "is_guard", "is_hot_name", "loop_heat", "raises"]
+__all__ = ["Host"]

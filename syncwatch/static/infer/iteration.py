@@ -39,7 +39,7 @@ _ROWS = 8
 def iterate(m: Interpreter, v: Value, depth: int = 0) -> Iter:
     """What iterating over a value yields. Tensors yield rows; unknown values yield Unknown."""
     kind = type(v)
-    if kind is Iter:
+    if isinstance(v, Iter):
         return v
     if kind is Tuple:
         return Iter(v.items, v.elem)

@@ -10,12 +10,11 @@ from syncwatch.static import ir
 from syncwatch.static.infer import events, text
 from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.state import Frame, Journal, Scope
-from syncwatch.static.library import protocol
 from syncwatch.static.options import Options
 from syncwatch.static.values import (
+    FALSE,
     ITEMS,
     REST,
-    FALSE,
     TRUE,
     UNKNOWN,
     Class,
@@ -163,8 +162,8 @@ class Interpreter:
             return frame.class_slots
         if frame.scope is not None:
             return frame.scope.slots
-        slots = frame.module.slots
-        return slots
+        globals_: dict[Any, Value] = frame.module.slots
+        return globals_
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -262,17 +261,6 @@ class Interpreter:
         if frame.heat == "step":
             obj.label = "step"
         return obj
-
-    @contextmanager
-    def part(self, name: object) -> Iterator[None]:
-        """Objects made inside are told apart by name."""
-        frame = self.frame
-        turn = frame.turn
-        frame.turn = (*turn, name)
-        try:
-            yield
-        finally:
-            frame.turn = turn
 
     @contextmanager
     def part(self, name: object) -> Iterator[None]:

@@ -28,12 +28,15 @@ def run_module(m: Interpreter, module: Module, name: str | None = None) -> None:
     m.muted += 1
     m.limit = m.steps + _IMPORT_STEPS
     stack, m.stack = m.stack, []
+    calls, m.calls, ran = m.calls, {}, len(m.ran)
     try:
         m.exec_block(module.ir.body)
     except (OutOfSteps, RecursionError):
         pass
     finally:
         m.stack = stack
+        m.calls = calls
+        del m.ran[ran:]
         m.muted -= 1
         # an import is not charged to the root that happens to need it first
         m.limit = limit + (m.steps - (m.limit - _IMPORT_STEPS))

@@ -74,7 +74,7 @@ def _compare(m: Interpreter, left: Any, op: str, right: Any, outcome: bool) -> l
             return []
         name = right.value.partition(":")[0]
         if name not in ("cuda", "cpu", "meta", "mps", "xpu", "npu"):
-            return _filter(m, left, lambda v: _equal(v, right.value, outcome)) if outcome else []
+            return _filter(m, left, lambda v: _equal(v, str(right.value), outcome)) if outcome else []
         if type(subject) is ir.Attr and subject.attr == "device":
             return _filter(m, subject.value, lambda v: _on(v, name, outcome))
         return _filter(m, subject, lambda v: _names_device(v, name, outcome))

@@ -123,7 +123,7 @@ def _binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, inpla
     if op == "|" and a is Obj and left.type == "dict":
         return left
     for v, flipped in ((left, False), (right, True)):
-        if type(v) is Obj or type(v) is Host and "." in v.kind:
+        if type(v) is Obj or (type(v) is Host and "." in v.kind):
             from syncwatch.static.infer.attributes import get_attr
 
             member = get_attr(m, v, f"__{'r' if flipped else ''}{name}__")
@@ -178,7 +178,7 @@ def _number_kind(op: str, left: Any, right: Any) -> Value:
     kinds = {left.kind, right.kind} - {"bool"}
     if op == "/" or "float" in kinds:
         return Host("float")
-    if "%" == op and _label(left):
+    if op == "%" and _label(left):
         return Host("int", _label(left))
     return INT if kinds <= {"int"} else NUMBER
 
@@ -212,7 +212,8 @@ def _repeat(m: Interpreter, left: Value, right: Value) -> Value:
         if type(count) is Const and isinstance(count.value, int) and 0 <= count.value * len(items) <= 64:
             items = items * count.value
         else:
-            items, elem = None, join_all(items)
+            elem = join_all(items)
+            items = None
     return Tuple(items, elem) if type(seq) is Tuple else m.new_items("list", items, elem)
 
 
@@ -348,7 +349,7 @@ def _equal(left: Value, right: Value) -> bool | None:
     if a is Const and b is Const:
         return bool(left.value == right.value)
     if (left == NONE and right is not UNKNOWN) or (right == NONE and left is not UNKNOWN):
-        return left == right
+        return bool(left == right)
     if a is Class and b is Class:
         return left is right
     if a is Lib and b is Lib:
@@ -428,7 +429,7 @@ def _contains(m: Interpreter, item: Value, c: Value, node: Any) -> bool | None:
         method = class_attr(c.type, "__contains__")
         if type(method) is Func:
             return m.truth(m.call(Bound(method, c), (item,)))
-    if kind is Obj and any(type(k) is tuple for k in c.slots) or (kind is Obj and c.type == "dict"):
+    if (kind is Obj and any(type(k) is tuple for k in c.slots)) or (kind is Obj and c.type == "dict"):
         keys = [k[1] for k in c.slots if type(k) is tuple]
         if type(item) is Const:
             if item.value in keys:

@@ -117,12 +117,13 @@ class Frame:
     """One activation of a function, a class body or a module body."""
 
     __slots__ = (
+        "after_batches",
         "allocs",
         "class_slots",
         "func",
         "globals",
-        "heat",
         "guarded",
+        "heat",
         "loops",
         "mark",
         "module",
@@ -134,11 +135,10 @@ class Frame:
         "result",
         "returns",
         "scope",
+        "setup",
         "turn",
         "yields",
         "yields_known",
-        "after_batches",
-        "setup",
     )
 
     def __init__(self, module: Any, scope: Scope | None, qualname: str, mark: int) -> None:

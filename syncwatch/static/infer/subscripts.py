@@ -30,7 +30,6 @@ from syncwatch.static.values import (
     Range,
     Tensor,
     Tuple,
-    Union,
     Value,
     element,
     join,

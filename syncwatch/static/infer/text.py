@@ -9,6 +9,11 @@ from syncwatch.static import ir
 _LIMIT = 60
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for tables of names."""
+    return frozenset(text.split())
+
+
 def source_text(node: Any) -> str:
     """The expression as one would write it; long parts become `…`."""
     text = _text(node, 0)

@@ -216,9 +216,7 @@ def is_instance_of(v: Value, name: str) -> bool | None:
             return False if name in _CONTAINERS or name.startswith("torch.Tensor") else None
         if isinstance(v.type, str) and v.type.startswith("torch.") and name.startswith("torch."):
             return False
-    if name == "object":
-        return True
-    return False
+    return name == "object"
 
 
 def _is_foreign(name: str) -> bool:
@@ -228,7 +226,7 @@ def _is_foreign(name: str) -> bool:
 def device_of(m: Interpreter, v: Value) -> Device | None:
     """The device that an argument names; None for None and for what names none."""
     kind = type(v)
-    if kind is Device:
+    if isinstance(v, Device):
         return v
     if kind is Const:
         if v.kind == "str":

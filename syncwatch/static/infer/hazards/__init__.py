@@ -1,7 +1,7 @@
 """What waits too little, or prepares too little: hazards that one operation alone does not show.
 
-`before` sees every operation that the facts are asked about, `after` its result, `wrote` the expressions whose values it
-changed. Each hazard has a small watcher of its own.
+`before` sees every operation that the facts are asked about, `after` its result; `copies.wrote` sees the expressions
+whose values an operation changed. Each kind of hazard has a watcher of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def before(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str
                 if v.stream is not None:
                     streams.used(m, name, v, node)
     ranks.called(m, name, args, kwargs)
-    if name.startswith("torch.cuda.") or name.startswith("torch.Stream") or name.startswith("torch.Event"):
+    if name.startswith(("torch.cuda.", "torch.Stream", "torch.Event")):
         streams.called(m, name, args, kwargs)
 
 

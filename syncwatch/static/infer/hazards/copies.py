@@ -10,6 +10,7 @@ import msgspec
 from syncwatch.model import Certainty, Kind
 from syncwatch.static import ir
 from syncwatch.static.infer import events
+from syncwatch.static.infer.text import words
 from syncwatch.static.values import (
     FALSE,
     NONE,
@@ -34,15 +35,15 @@ FROM_DEVICE = "from-device"  # its data was copied from the device before
 LOADER = "loader:"  # a batch of the loader with this number
 
 # Operations that give another view of the same memory, and those that only look at a tensor's form.
-_VIEWS = frozenset(
-    "view reshape __getitem__ squeeze unsqueeze t transpose permute flatten detach narrow select expand unbind split "
-    "chunk __iter__ view_as movedim swapaxes".split()
+_VIEWS = words(
+    "view reshape __getitem__ squeeze unsqueeze t transpose permute flatten detach narrow select expand unbind "
+    "split chunk __iter__ view_as movedim swapaxes"
 )
-_FORM = frozenset(
-    "size dim numel element_size data_ptr is_pinned is_contiguous stride type record_stream pin_memory share_memory_ "
-    "requires_grad_ to cuda cpu copy_ __len__ wait".split()
+_FORM = words(
+    "size dim numel element_size data_ptr is_pinned is_contiguous stride type record_stream pin_memory "
+    "share_memory_ requires_grad_ to cuda cpu copy_ __len__ wait"
 )
-_OVERWRITES = frozenset("copy_ fill_ zero_ normal_ uniform_ random_ __setitem__ set_ index_copy_ add_ mul_ sub_ div_".split())
+_OVERWRITES = words("copy_ fill_ zero_ normal_ uniform_ random_ __setitem__ set_ index_copy_ add_ mul_ sub_ div_")
 
 
 def used(m: Interpreter, name: str, v: Tensor, position: int, via: str, node: Any) -> None:

@@ -1,4 +1,4 @@
-"""Streams: results used without an order between streams, memory that may be freed too early, streams made in a step."""
+"""Streams: results used without an order, memory that may be freed too early, streams made in a step; host clocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from syncwatch.model import Certainty, Kind
 from syncwatch.static.infer import events
+from syncwatch.static.infer.text import words
 from syncwatch.static.values import FALSE, NONE, TRUE, Host, Obj, Tensor, Value
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _MAKERS = frozenset({"torch.cuda.Stream", "torch.cuda.Event", "torch.Stream", "torch.Event"})
 _RECORDED = "<recorded on>"
-_FORM = frozenset("record_stream size dim numel stride is_contiguous __len__ requires_grad_ detach backward".split())
+_FORM = words("record_stream size dim numel stride is_contiguous __len__ requires_grad_ detach backward")
 
 
 def current(m: Interpreter) -> Obj | None:

@@ -1,4 +1,4 @@
-"""Batches of loaders whose datasets say nothing of their samples: on the host, of any structure, until they are moved."""
+"""Batches of loaders whose datasets say nothing of their samples: of any structure, on the host until moved."""
 
 from __future__ import annotations
 

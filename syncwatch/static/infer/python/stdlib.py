@@ -354,7 +354,7 @@ def _add_argument(m: Any, c: LibCall) -> Value:
     action = c.kwargs.get("action")
     default_value = c.kwargs.get("default")
     value: Value = UNKNOWN
-    if type(action) is Const and action.value in ("store_true", "store_false") or type(action) is Lib:
+    if (type(action) is Const and action.value in ("store_true", "store_false")) or type(action) is Lib:
         value = BOOL
     elif "device" in name and "count" not in name:
         value = m.accelerator()

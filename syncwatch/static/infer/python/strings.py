@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from syncwatch.static.infer.formatting import format_value
+from syncwatch.static.infer.text import words
 from syncwatch.static.library.protocol import LibCall, default, model
 from syncwatch.static.values import BOOL, INT, NONE, STR, UNKNOWN, Const, Host, Iter, Lib, Tuple, Value, const
 
-_PURE = frozenset(
+_PURE = words(
     "lower upper strip lstrip rstrip replace title capitalize startswith endswith isdigit isalpha removeprefix "
-    "removesuffix casefold islower isupper zfill swapcase find count".split()
+    "removesuffix casefold islower isupper zfill swapcase find count"
 )
-_BOOL = frozenset("startswith endswith isdigit isalpha isalnum islower isupper isspace isnumeric isidentifier".split())
-_INT = frozenset("find rfind index rindex count".split())
+_BOOL = words("startswith endswith isdigit isalpha isalnum islower isupper isspace isnumeric isidentifier")
+_INT = words("find rfind index rindex count")
 
 
 @model("str.format", "str.format_map")
