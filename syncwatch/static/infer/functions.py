@@ -190,7 +190,7 @@ def bind(
 
     variables: dict[Any, Value] = {}
     rest = list(args)
-    given: dict[object, Value] = dict(kwargs)
+    given: dict[Any, Value] = dict(kwargs)
     defaults = func.defaults or {}
     spread: Value = None
     for i, a in enumerate(rest):
