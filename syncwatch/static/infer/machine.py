@@ -365,9 +365,9 @@ class Interpreter:
 
     @property
     def waits(self) -> int:
-        """How often the host has waited so far, -1 where branches differ."""
+        """How often the host has waited so far, counted from 1; 0 where branches differ."""
         count = self.world["waits"]
-        return count.value if type(count) is Const else -1
+        return count.value if type(count) is Const else 0
 
     def worked(self, name: str) -> None:
         """The device has work that the host has not waited for."""
