@@ -38,18 +38,18 @@ class Model(nn.Module):
         return self.head(x)
 
 
-def batches(text, steps):
+def batches(text, steps, size):
     generator = torch.Generator().manual_seed(0)
     for _ in range(steps):
-        starts = torch.randint(len(text) - LENGTH - 1, (BATCH,), generator=generator).tolist()
+        starts = torch.randint(len(text) - LENGTH - 1, (size,), generator=generator).tolist()
         yield [text[start : start + LENGTH + 1] for start in starts]
 
 
-def train(model, steps):
-    text = [(i * i + i // 7) % VOCABULARY for i in range(10_000)]
+def train(model, steps, scale):
+    text = list(range(1, VOCABULARY)) * 40
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
     log = []
-    for step, rows in enumerate(batches(text, steps)):
+    for rows in batches(text, steps, BATCH * scale):
         tokens = torch.tensor(rows, device=DEVICE)  # sync: upload
         logits = model(tokens[:, :-1])
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
@@ -75,12 +75,13 @@ def write(model, length):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     torch.manual_seed(0)
     model = Model().to(DEVICE)
-    train(model, 3)
+    train(model, 3, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(model, steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
     start = time.perf_counter()

@@ -34,13 +34,13 @@ class Model(nn.Module):
         return self.head(x)
 
 
-def train(model, steps):
-    text = torch.tensor([(i * i + i // 7) % VOCABULARY for i in range(10_000)], device=DEVICE)
+def train(model, steps, scale):
+    text = torch.tensor(list(range(1, VOCABULARY)) * 40, device=DEVICE)
     windows = text.unfold(0, LENGTH + 1, 1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
     log = torch.zeros(steps, 2, device=DEVICE)
     for step in range(steps):
-        tokens = windows[torch.randint(len(windows), (BATCH,), device=DEVICE)]
+        tokens = windows[torch.randint(len(windows), (BATCH * scale,), device=DEVICE)]
         logits = model(tokens[:, :-1])
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
         optimizer.zero_grad(set_to_none=True)
@@ -64,12 +64,13 @@ def write(model, length):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     torch.manual_seed(0)
     model = Model().to(DEVICE)
-    train(model, 3)
+    train(model, 3, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(model, steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
     start = time.perf_counter()

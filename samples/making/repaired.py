@@ -30,18 +30,21 @@ class Block(nn.Module):
         return self.out(x)
 
 
-def train(steps):
+def build():
     torch.manual_seed(0)
-    model = Block().to(DEVICE)
+    return Block().to(DEVICE)
+
+
+def train(model, steps, scale):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    data = torch.randn(BATCH, LENGTH, WIDTH, device=DEVICE)
-    scale = torch.tensor([0.5, 0.25], device=DEVICE)
-    for step in range(steps):
-        target = torch.zeros(BATCH, LENGTH, WIDTH, device=DEVICE)
+    data = torch.randn(BATCH * scale, LENGTH, WIDTH, device=DEVICE)
+    mix = torch.tensor([0.5, 0.25], device=DEVICE)
+    for _ in range(steps):
+        target = torch.zeros(data.shape, device=DEVICE)
         weights = torch.ones(LENGTH, device=DEVICE)
         weights[:1].fill_(0.0)
         error = (model(data) - target).square().mean(2) * weights
-        loss = error.mean() * scale[0] + error.amax() * scale[1]
+        loss = error.mean() * mix[0] + error.amax() * mix[1]
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -49,10 +52,12 @@ def train(steps):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    train(5)
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    model = build()
+    train(model, 5, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
 

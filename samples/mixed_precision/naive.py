@@ -17,14 +17,17 @@ DEVICE = torch.device("cuda")
 BATCH, WIDTH = 64, 512
 
 
-def train(steps):
+def build():
     torch.manual_seed(0)
-    model = nn.Sequential(*(nn.Linear(WIDTH, WIDTH) for _ in range(4))).to(DEVICE)
+    return nn.Sequential(*(nn.Linear(WIDTH, WIDTH) for _ in range(4))).to(DEVICE)
+
+
+def train(model, steps, scale):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     scaler = torch.amp.GradScaler("cuda", init_scale=1024.0)
-    x = torch.randn(BATCH, WIDTH, device=DEVICE)
+    x = torch.randn(BATCH * scale, WIDTH, device=DEVICE)
     scales = []
-    for step in range(steps):
+    for _ in range(steps):
         with torch.autocast("cuda", dtype=torch.float16):
             loss = model(x).square().mean()
         optimizer.zero_grad(set_to_none=True)
@@ -38,10 +41,12 @@ def train(steps):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    train(5)
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    model = build()
+    train(model, 5, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
 

@@ -37,10 +37,13 @@ class Prefetcher:
         return batch
 
 
-def train(steps):
+def build():
     torch.manual_seed(0)
-    host = [torch.randn(BATCH, WIDTH).pin_memory() for _ in range(4)]
-    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)).to(DEVICE)
+    return nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)).to(DEVICE)
+
+
+def train(model, steps, scale):
+    host = [torch.randn(BATCH * scale, WIDTH).pin_memory() for _ in range(4)]
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
     prefetcher = Prefetcher(host[step % 4] for step in range(steps))
     batch = prefetcher.next()
@@ -54,10 +57,12 @@ def train(steps):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 12
-    train(3)
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    model = build()
+    train(model, 3, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
 

@@ -27,11 +27,14 @@ def set_up():
     return torch.device("cuda", local)
 
 
-def train(device, steps):
+def build(device):
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)).to(device)
+    return nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)).to(device)
+
+
+def train(model, device, steps, scale):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    x = torch.randn(BATCH, WIDTH, device=device)
+    x = torch.randn(BATCH * scale, WIDTH, device=device)
     history = torch.zeros(steps, device=device)
     first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     first.record()
@@ -51,11 +54,13 @@ def train(device, steps):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 12
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     device = set_up()
-    train(device, 3)
+    model = build(device)
+    train(model, device, 3, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(device, steps)
+    train(model, device, steps, scale)
     torch.cuda.synchronize()
     if dist.get_rank() == 0:
         print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")

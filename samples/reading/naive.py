@@ -18,13 +18,16 @@ DEVICE = torch.device("cuda")
 BATCH, FEATURES, CLASSES = 256, 256, 10
 
 
-def train(steps):
+def build():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(FEATURES, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, CLASSES))
-    model = model.to(DEVICE)
+    return model.to(DEVICE)
+
+
+def train(model, steps, scale):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    inputs = torch.randn(8, BATCH, FEATURES, device=DEVICE)
-    targets = torch.randint(CLASSES, (8, BATCH), device=DEVICE)
+    inputs = torch.randn(8, BATCH * scale, FEATURES, device=DEVICE)
+    targets = torch.randint(CLASSES, (8, BATCH * scale), device=DEVICE)
     running, right = 0.0, 0
     for step in range(steps):
         x, y = inputs[step % 8], targets[step % 8]
@@ -40,15 +43,17 @@ def train(steps):
         right += correct.item()  # sync: scalar-read
         message = f"step {step}: loss {loss:.4f}"  # sync: scalar-read
         if step % 10 == 0:
-            print(message, "mean", running / (step + 1), "accuracy", right / (BATCH * (step + 1)))
+            print(message, "mean", running / (step + 1), "accuracy", right / (len(y) * (step + 1)))
 
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    train(5)
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    model = build()
+    train(model, 5, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
 

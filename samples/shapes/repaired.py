@@ -14,14 +14,17 @@ DEVICE = torch.device("cuda")
 BATCH, FEATURES, CLASSES = 2048, 256, 16
 
 
-def train(steps):
+def build():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(FEATURES, 256), nn.ReLU(), nn.Linear(256, CLASSES)).to(DEVICE)
+    return nn.Sequential(nn.Linear(FEATURES, 256), nn.ReLU(), nn.Linear(256, CLASSES)).to(DEVICE)
+
+
+def train(model, steps, scale):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
-    x = torch.randn(BATCH, FEATURES, device=DEVICE)
-    labels = torch.randint(CLASSES, (BATCH,), device=DEVICE)
+    x = torch.randn(BATCH * scale, FEATURES, device=DEVICE)
+    labels = torch.randint(CLASSES, (BATCH * scale,), device=DEVICE)
     seen = torch.zeros(CLASSES, device=DEVICE)
-    for step in range(steps):
+    for _ in range(steps):
         logits = model(x)
         losses = nn.functional.cross_entropy(logits, labels, reduction="none")
         keep = (losses > 0.1).float()
@@ -36,10 +39,12 @@ def train(steps):
 
 def main():
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    train(5)
+    scale = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    model = build()
+    train(model, 5, scale)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    train(steps)
+    train(model, steps, scale)
     torch.cuda.synchronize()
     print(f"{(time.perf_counter() - start) / steps * 1e3:.3f} ms per step")
 

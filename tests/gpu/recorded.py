@@ -34,7 +34,7 @@ def run_program(path: Path, argv: list[str] | None = None, *, silent: bool = Tru
         os.environ.update(environment)
 
 
-def record(path: Path, *, warm: bool = True) -> tuple[list[SiteCount], str]:
+def record(path: Path, argv: list[str] | None = None, *, warm: bool = True) -> tuple[list[SiteCount], str]:
     """The sites of a program in its own file, and the traceback it ended with ("" if none).
 
     warm: run it once unwatched before, so that modules are loaded and caches filled.
@@ -43,10 +43,10 @@ def record(path: Path, *, warm: bool = True) -> tuple[list[SiteCount], str]:
     error = ""
     try:
         if warm:
-            run_program(path)
+            run_program(path, argv)
         seed()
         recording.start()
-        run_program(path)
+        run_program(path, argv)
     except Exception:
         error = traceback.format_exc(limit=-3)
     finally:
