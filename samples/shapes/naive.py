@@ -4,7 +4,7 @@ What to look for: six waits a step, one of them far from its cause.
   - `scores[keep]` with a boolean mask (dynamic-shape)
   - `torch.nonzero(keep)` (dynamic-shape)
   - `torch.bincount(labels)` (dynamic-shape, two waits: it looks for negative values and for the largest)
-  - `nn.functional.one_hot(labels)` without `num_classes` (dynamic-shape)
+  - `nn.functional.one_hot(labels)` without `num_classes` (scalar-read: the largest label)
   - `loss.backward()`: the backward of the mask looks for its non-zero elements once more
 """
 
@@ -35,7 +35,7 @@ def train(model, steps, scale):
         hard = losses[keep].mean()  # sync: dynamic-shape
         where = torch.nonzero(keep)  # sync: dynamic-shape
         seen += torch.bincount(labels[where[:, 0]], minlength=CLASSES)  # sync: dynamic-shape
-        smooth = nn.functional.one_hot(labels).float() * 0.9  # sync: dynamic-shape
+        smooth = nn.functional.one_hot(labels).float() * 0.9  # sync: scalar-read
         loss = hard + (logits.softmax(1) - smooth).square().mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # sync: dynamic-shape

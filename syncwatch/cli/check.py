@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     work = parser.add_argument_group("how it works")
     work.add_argument(
-        "-j", "--jobs", metavar="N", type=_jobs, default=None, help="processes; 0: one for each processor"
+        "-j", "--jobs", metavar="N", type=_jobs, default=None, help="processes (default: 1); 0: one for each processor"
     )
     work.add_argument("--no-cache", action="store_true", help="neither read nor write .syncwatch_cache")
     work.add_argument("--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C")

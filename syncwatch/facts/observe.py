@@ -41,7 +41,7 @@ def is_dense(tensor: Any) -> bool:
     pairs = [(stride, size) for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size != 1]
     for stride, size in sorted(pairs):
         if stride != expected:
-            return tensor.numel() == 0
+            return bool(tensor.numel() == 0)
         expected *= size
     return True
 
@@ -124,8 +124,9 @@ def _describe_object(value: Any) -> Arg:
         tensors = [*value.parameters(), *value.buffers()]
         device = tensors[0].device.type if tensors else "cpu"
         attrs = {"training": Arg("bool", value=value.training), "tensors": Arg("number", value=len(tensors))}
-        if hasattr(value, "enable_nested_tensor"):
-            attrs["enable_nested_tensor"] = Arg("bool", value=bool(value.enable_nested_tensor))
+        for name in ("enable_nested_tensor", "momentum", "track_running_stats", "n_averaged"):
+            if hasattr(value, name):
+                attrs[name] = describe(getattr(value, name))
         pinned = None
         if device == "cpu":
             pinned = torch.cuda.is_available() and all(tensor.is_pinned() for tensor in tensors)
@@ -278,7 +279,7 @@ def recording() -> Iterator[list[tuple[str, Call]]]:
 
     recorder = _Recorder()
 
-    class Mode(TorchFunctionMode):
+    class Mode(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
         ) -> Any:

@@ -18,7 +18,7 @@ from syncwatch.facts.store import Count, Program
 
 LEAF_SLEEP_MS = 4.0
 # the areas whose programs reach leaf operations on both sides of their conditions
-LEAF_AREAS = frozenset({"reads", "transfers", "indexing", "shapes", "linalg", "conditions"})
+LEAF_AREAS = frozenset({"reads", "transfers", "indexing", "shapes", "linalg", "conditions", "remainder"})
 
 Calls = list[tuple[str, Call]]
 
@@ -138,7 +138,7 @@ def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
     """Measures each operation that the dispatcher runs beneath `action`, behind a sleep of its own."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Leaves(TorchDispatchMode):
+    class Leaves(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             op = str(func)

@@ -39,10 +39,10 @@ CHECKED = {
     "Weibull": ("scale concentration", 3, 0, 0, 2),
 }
 # a host number beside a CUDA tensor becomes a CUDA tensor first
-BROADCAST = frozenset(
-    ("Normal", "LogNormal", "Laplace", "Cauchy", "Gumbel", "StudentT")
-    + ("Gamma", "Beta", "Pareto", "Weibull", "Uniform", "VonMises")
-)
+_NAMES = """
+Normal LogNormal Laplace Cauchy Gumbel StudentT Gamma Beta Pareto Weibull Uniform VonMises
+"""
+BROADCAST = frozenset(_NAMES.split())
 _INNER = frozenset({"OneHotCategorical"})  # log_prob asks an inner distribution, which validates on its own
 _SILENT = ("icdf", "rsample", "entropy", "mean", "variance", "stddev", "expand", "perplexity", "enumerate_support")
 

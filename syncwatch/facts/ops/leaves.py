@@ -173,6 +173,7 @@ FACTS = (
         "input reduce lengths indices offsets axis unsafe",
         reads(_cuda & given("lengths") & ~flag("unsafe")),
     ),
+    leaf("one_hot", "input num_classes", reads(_cuda & absent("num_classes", -1)), instead="pass num_classes="),
     leaf("masked_fill.Tensor masked_fill_.Tensor", "input mask value", reads(on_cuda("value"))),
     leaf("index_fill.int_Tensor index_fill_.int_Tensor", "input dim index value", reads(on_cuda("value"))),
     leaf(
@@ -222,7 +223,5 @@ FACTS = (
         ),
         solves(_check_errors),
     ),
-    leaf(
-        "linalg_inv_ex linalg_cholesky_ex _linalg_solve_ex linalg_solve_ex", "input check_errors", solves(_check_errors)
-    ),
+    leaf("linalg_inv_ex linalg_cholesky_ex _linalg_solve_ex linalg_solve_ex", "input", solves(_check_errors)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from syncwatch.facts.conditions import (
+    SEQUENCES,
     Bound,
     Condition,
     Verdict,
@@ -31,6 +32,9 @@ def _lengths_waits(bound: Bound) -> int | None:
         return None
     if on_device:
         return 8
+    lengths = bound.get("input_lengths")
+    if lengths is not None and lengths.sort in SEQUENCES:
+        return 5
     targets = is_cuda(bound.get("targets"))
     return None if targets is None else (6 if targets else 5)
 

@@ -103,9 +103,4 @@ FACTS = (
             waits=None,
         ),
     ),
-    fact(
-        ("torch.Tensor.__round__",),
-        "input ndigits",
-        note="Rounds on the device; the result is a tensor.",
-    ),
 )

@@ -14,7 +14,7 @@ def count_cuda(arg: Arg | None) -> int | None:
     """How many CUDA tensors the argument is or holds; None where that is not known."""
     if arg is None:
         return 0
-    if arg.sort in SEQUENCES:
+    if arg.sort in SEQUENCES or arg.sort == "mapping":
         if arg.items is None:
             return None
         total = 0

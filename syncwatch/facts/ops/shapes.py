@@ -26,6 +26,7 @@ from syncwatch.facts.table import both, fact, functional, functions, methods, re
 WHERE = "torch.where, masked_fill or a weight of zero keep the shape; nonzero_static takes a known number"
 
 _cuda = on_cuda("input")
+_HOST = "the tensor is in host memory, or empty"
 
 
 def _only_condition(bound: Bound) -> Verdict:
@@ -100,7 +101,17 @@ FACTS = (
         instead=WHERE,
     ),
     fact(both("masked_select"), "input mask", sizes_by_data(on_cuda("input", "mask")), instead=WHERE),
-    fact(both("unique"), "input sorted", sizes_by_data(_cuda & filled("input")), instead="do it in the data pipeline"),
+    fact(
+        both("unique"),
+        "input sorted return_inverse return_counts dim",
+        sizes_by_data((_cuda & filled("input") & absent("dim")).described("the tensor is on the GPU", _HOST)),
+        sizes_by_data(
+            (_cuda & filled("input") & given("dim")).described("the tensor is on the GPU, and `dim` is given", _HOST),
+            waits=None,
+            reported=False,
+        ),
+        instead="do it in the data pipeline",
+    ),
     fact(
         both("unique_consecutive"), "input return_inverse", sizes_by_data(_cuda), instead="do it in the data pipeline"
     ),
@@ -140,7 +151,7 @@ FACTS = (
         instead="pass min= and max=",
     ),
     fact(
-        (*functional("one_hot"), "torch.one_hot"),
+        functional("one_hot"),
         "input num_classes",
         reads(_cuda & absent("num_classes", -1)),
         host_numbers("num_classes"),

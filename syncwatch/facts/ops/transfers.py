@@ -277,7 +277,7 @@ FACTS = (
         ),
         instead=PINNED,
     ),
-    fact((*methods("pin_memory"), "torch.pin_memory"), "input", note="Copies on the host; no device is involved."),
+    fact(methods("pin_memory"), "input", note="Copies on the host; no device is involved."),
     fact(functions("from_numpy", "frombuffer"), "data", note="Shares host memory; no device is involved."),
     fact(methods("record_stream"), "input stream"),
     fact(methods("apply_", "map_", "map2_"), "input callable", note="Only for CPU tensors: a CUDA tensor is refused."),

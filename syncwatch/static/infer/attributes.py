@@ -115,7 +115,7 @@ def of_class(m: Interpreter, cls: Class, name: str, instance: Obj | None) -> Val
         else:
             value = _from_base(m, c, name, instance)
             if value is not None:
-                return value
+                return Bound(value, cls) if instance is None and name in _CLASS_METHODS else value
     if name == "__class__":
         return cls if instance is not None else Lib("builtins.type")
     if instance is None:
@@ -162,6 +162,10 @@ def _from_base(m: Interpreter, base: Any, name: str, instance: Obj | None) -> Va
         func = Lib(f"{type_}.{name}")
         return func if instance is None else Bound(func, instance)
     return None
+
+
+# Methods of libraries that get the class itself.
+_CLASS_METHODS = words("apply from_pretrained from_config load_from_checkpoint fromkeys from_dict from_json")
 
 
 def _missing(m: Interpreter, v: Obj, cls: Class, name: str) -> Value:

@@ -358,6 +358,9 @@ def _await(m: Interpreter, node: ir.Await) -> Value:
 @evaluates(ir.Yield)
 def _yield(m: Interpreter, node: ir.Yield) -> Value:
     frame = m.frame
+    if frame.on_yield is not None and not node.is_from:
+        frame.on_yield(Const("NoneType", None) if node.value is None else m.eval(node.value))
+        return UNKNOWN
     if node.value is None:
         frame.yields.append(Const("NoneType", None))
         return UNKNOWN

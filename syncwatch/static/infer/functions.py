@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from syncwatch.static import ir
@@ -42,6 +42,20 @@ _SAME = 3  # activations of one function on the stack
 _CALLS = 48  # executions of one function under one root
 
 
+CONTEXT = "contextlib._GeneratorContextManager"
+DEFERRED = "<deferred>"
+
+
+class Deferred(NamedTuple):
+    """The call of a generator function that makes a context manager."""
+
+    func: Func
+    args: tuple[Value, ...]
+    kwargs: Mapping[str, Value]
+    star: bool
+    receiver: Value
+
+
 class Known(NamedTuple):
     """What a call gave, and what it took: steps, and how often each function was executed (by the id of its node)."""
 
@@ -71,13 +85,19 @@ def call_function(
     kwargs: Mapping[str, Value],
     star: bool = False,
     receiver: Value = None,
+    on_yield: Callable[[Value], None] | None = None,
 ) -> Value:
     """Executes a function of the project (or a lambda) with abstract arguments."""
     node = func.node
     if receiver is None and args and func.owner is not None:
         receiver = args[0]
+    if on_yield is None and node.__class__ is ir.Function and "contextmanager" in func.decorated:
+        # it runs when it is entered, around what it manages
+        made = m.allocate(CONTEXT)
+        made.slots[DEFERRED] = Deferred(func, args, kwargs, star, receiver)
+        return made
     key = id(node)
-    call = memo_key(func, args, kwargs, star)
+    call = memo_key(func, args, kwargs, star) if on_yield is None else None
     if call is not None:
         known = m.memo.get(call)
         if known is not None and known.repeat(m):
@@ -96,6 +116,7 @@ def call_function(
     frame = Frame(func.module, scope, func.qualname, m.journal.mark())
     frame.func = func
     frame.receiver = receiver
+    frame.on_yield = on_yield
     frame.heat, frame.guarded, frame.setup = heat.inherited(m, caller, func)
     activation = (caller.pos, caller.turn, key)
     allocs = caller.allocs.get(activation)

@@ -128,6 +128,7 @@ class Frame:
         "mark",
         "module",
         "nonlocals",
+        "on_yield",
         "owner",
         "pos",
         "qualname",
@@ -164,6 +165,7 @@ class Frame:
         self.after_batches = False
         self.setup = False
         self.owner: Any = None
+        self.on_yield: Any = None  # what runs at a `yield`: the body of the `with` that the generator manages
 
     def returned(self, value: Value, state: Delta) -> None:
         """Notes a `return` and the state that it leaves behind."""

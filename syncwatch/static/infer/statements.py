@@ -238,26 +238,56 @@ def _while(m: Interpreter, s: ir.While) -> bool:
 
 @executes(ir.With)
 def _with(m: Interpreter, s: ir.With) -> bool:
-    exits: list[tuple[Value, Any]] = []
     saved = m.world["device"]
-    for item in s.items:
-        manager = m.eval(item.value)
-        m.frame.pos = item.value.pos
-        entered = _enter(m, manager)
-        if item.target is not None:
-            assign(m, item.target, entered)
-        exits.append((manager, item.value.pos))
-    falls = m.exec_block(s.body)
-    for manager, pos in reversed(exits):
-        m.frame.pos = pos
-        _exit(m, manager)
+    falls = _managed(m, s, 0)
     m.journal.write(m.world, "device", saved)
     return falls
 
 
-def _enter(m: Interpreter, manager: Value) -> Value:
+def _managed(m: Interpreter, s: ir.With, i: int) -> bool:
+    """The body of a `with` inside its context managers from the i-th on."""
+    if i == len(s.items):
+        return m.exec_block(s.body)
+    item = s.items[i]
+    frame = m.frame
+    manager = m.eval(item.value)
+    frame.pos = item.value.pos
+    deferred = manager.slots.get(functions.DEFERRED) if type(manager) is Obj else None
+    if deferred is None:
+        entered = enter(m, manager)
+        if item.target is not None:
+            assign(m, item.target, entered)
+        falls = _managed(m, s, i + 1)
+        frame.pos = item.value.pos
+        _exit(m, manager)
+        return falls
+    falls = False
+    reached = False
+
+    def body(value: Value) -> None:
+        nonlocal falls, reached
+        inner, m.frame = m.frame, frame
+        reached = True
+        if item.target is not None:
+            assign(m, item.target, value)
+        falls = _managed(m, s, i + 1) or falls
+        m.frame = inner
+
+    functions.call_function(m, *deferred, on_yield=body)
+    if not reached:  # a limit kept the manager from running
+        return _managed(m, s, i + 1)
+    return falls
+
+
+def enter(m: Interpreter, manager: Value) -> Value:
+    """What a context manager gives to `as`."""
     results = []
     for v in members(manager):
+        if type(v) is Obj and functions.DEFERRED in v.slots:
+            given: list[Value] = []
+            functions.call_function(m, *v.slots[functions.DEFERRED], on_yield=given.append)
+            results.append(join_all(given))
+            continue
         if type(v) is Iter:  # a generator made into a context manager
             inner = element(v)
             results.append(UNKNOWN if inner is None else inner)

@@ -36,6 +36,7 @@ def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
         nn,
         practice,
         reads,
+        remainder,
         serving,
         shapes,
         silent,
@@ -57,5 +58,6 @@ def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
         conditions,
         practice,
         serving,
+        remainder,
     ):
         yield module.__name__.rpartition(".")[2], list(module.programs(device))

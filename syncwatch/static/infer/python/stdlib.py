@@ -115,9 +115,9 @@ def _nullcontext(m: Any, c: LibCall) -> Value:
 
 @model("contextlib.ExitStack.enter_context")
 def _enter_context(m: Any, c: LibCall) -> Value:
-    from syncwatch.static.infer.statements import _enter
+    from syncwatch.static.infer.statements import enter
 
-    return _enter(m, c.args[0]) if c.args else UNKNOWN
+    return enter(m, c.args[0]) if c.args else UNKNOWN
 
 
 @model("contextlib.suppress")
