@@ -257,6 +257,12 @@ class Recorder:
             self.events[key] = _replace(source, heat=heat, certainty=certainty)
 
 
+    def forget(self, kind: Kind, op: str) -> None:
+        """Drops the events of a hazard that a later call averts."""
+        for key in [k for k, event in self.events.items() if event.kind is kind and event.op == op]:
+            del self.events[key]
+
+
 def _replace(event: Event, *, heat: Heat, certainty: Certainty) -> Event:
     return Event(
         kind=event.kind,

@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING
 
 from syncwatch.model import Certainty, Kind
 from syncwatch.static.infer import events
-from syncwatch.static.values import FALSE, NONE, TRUE, Const, Value
+from syncwatch.static.values import FALSE, NONE, TRUE, Const, Value, members
 
 if TYPE_CHECKING:
     from syncwatch.static.infer.machine import Interpreter
 
+_GROUP = "torch.distributed.init_process_group"
+_SET_DEVICE = frozenset(
+    {"torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx"}
+)
 _FIRST_ARGUMENT = frozenset({"torch.device", "torch.Tensor.to", "torch.Tensor.cuda", "torch.nn.Module.to"})
 
 
 def called(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> None:
     """Looks at the devices that a call names, and at the making of process groups."""
-    if name == "torch.distributed.init_process_group":
+    if name == _GROUP:
         _group(m, args, kwargs)
+        return
+    if name in _SET_DEVICE:
+        # in time: NCCL connects at the first collective, not when the group is made
+        m.recorder.forget(Kind.DEFAULT_DEVICE, _GROUP)
         return
     if m.mode("ranks") != TRUE:
         return
@@ -36,8 +44,7 @@ def called(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str
 def _group(m: Interpreter, args: Sequence[Value], kwargs: Mapping[str, Value]) -> None:
     m.journal.write(m.world, "ranks", TRUE)
     backend = args[0] if args else kwargs.get("backend", NONE)
-    if type(backend) is Const and backend.value is not None and "nccl" not in str(backend.value):
+    if not any(type(v) is Const and (v.value is None or "nccl" in str(v.value)) for v in members(backend)):
         return
     if m.mode("set_device") in (None, FALSE, NONE) and kwargs.get("device_id", NONE) == NONE:
-        op = "torch.distributed.init_process_group"
-        events.record(m, Kind.DEFAULT_DEVICE, op, Certainty.LIKELY, False, "call", "")
+        events.record(m, Kind.DEFAULT_DEVICE, _GROUP, Certainty.LIKELY, False, "call", "")
