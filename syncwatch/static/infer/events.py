@@ -256,7 +256,6 @@ class Recorder:
             source = event if event.certainty is certainty and old.certainty is not certainty else old
             self.events[key] = _replace(source, heat=heat, certainty=certainty)
 
-
     def forget(self, kind: Kind, op: str) -> None:
         """Drops the events of a hazard that a later call averts."""
         for key in [k for k, event in self.events.items() if event.kind is kind and event.op == op]:

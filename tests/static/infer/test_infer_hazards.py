@@ -110,3 +110,17 @@ for step in range(3):
     )
     vias = {(e.site.line, e.via) for e in events if e.kind is Kind.UPLOAD}
     assert vias == {(4, "host-created"), (6, "round-trip")}
+
+
+def test_a_process_group_needs_a_device_of_its_own(infer):
+    program = """import torch
+import torch.distributed as dist
+dist.init_process_group({backend})
+{after}
+x = torch.rand(3, device="cuda")
+"""
+    missing = {(3, Kind.DEFAULT_DEVICE, "call")}
+    assert hazards(infer(program.format(backend='"nccl"', after="pass"))) == missing
+    assert hazards(infer(program.format(backend='"nccl"', after="torch.cuda.set_device(1)"))) == set()
+    assert hazards(infer(program.format(backend='"gloo"', after="pass"))) == set()
+    assert hazards(infer(program.format(backend="unknown()", after="pass"))) == set()
