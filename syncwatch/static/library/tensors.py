@@ -55,9 +55,21 @@ def spread(function: Model) -> Model:
 
     def run(m: Machine, call: LibCall) -> Value:
         count = 1
+        devices = False
         for value in (call.self, *call.args, *call.kwargs.values()):
             if type(value) is Union:
-                count *= len(value.members)
+                if _names_devices(value):
+                    devices = True
+                else:
+                    count *= len(value.members)
+        if devices:
+            call = LibCall(
+                call.name,
+                tuple(_one_device(m, a) for a in call.args),
+                {k: _one_device(m, v) for k, v in call.kwargs.items()},
+                call.self,
+                call.has_star,
+            )
         if count == 1:
             return function(m, call)
         if count > _LIMIT:
@@ -71,6 +83,22 @@ def spread(function: Model) -> Model:
         return join_all(function(m, one) for one in _alternatives(call))
 
     return run
+
+
+def _names_devices(value: Union) -> bool:
+    """Whether the alternatives are devices, or None for "where it is"."""
+    return any(type(v) is Device for v in value.members) and all(
+        type(v) is Device or v == NONE or (type(v) is Const and v.kind == "str") for v in value.members
+    )
+
+
+def _one_device(m: Machine, value: Value) -> Value:
+    """One device for several: `device=None` and its default stand for one place in the whole function, so that telling
+    them apart would only mix what never meets."""
+    if type(value) is Union and _names_devices(value):
+        found = m.device_of(value)
+        return value if found is None else found
+    return value
 
 
 def _alternatives(call: LibCall) -> Iterator[LibCall]:
