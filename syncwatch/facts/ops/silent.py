@@ -177,10 +177,11 @@ expm1; expm1_; exponential_ input lambd! generator; flatten input start_dim! end
 flipud; float; float_power input exponent; floor; floor_; floor_divide input other; floor_divide_ input other; fmax
 input other; fmin input other; fmod input other; fmod_ input other; frac; frac_; frexp input mantissa exponent;
 gather input dim! index sparse_grad; gcd input other; ge input other; geometric_ input p! generator; geqrf input a
-tau; ger input vec2; get_device; gt input other; gt_ input other; half; hardshrink input lambd!; hash_tensor input dim! keepdim mode!; heaviside input values; hsplit input sections!; hypot input other; i0; igamma
-input other; igammac input other; imag; index input indices; index_add input dim! index source alpha!; index_add_
-input dim! index source alpha!; index_copy input dim! index source; index_copy_ input dim! index source; index_put
-input indices values accumulate; index_reduce; index_reduce_; index_select input dim! index; inner input other; int;
+tau; ger input vec2; get_device; gt input other; gt_ input other; half; hardshrink input lambd!; hash_tensor input
+dim! keepdim mode!; heaviside input values; hsplit input sections!; hypot input other; i0; igamma input other;
+igammac input other; imag; index input indices; index_add input dim! index source alpha!; index_add_ input dim!
+index source alpha!; index_copy input dim! index source; index_copy_ input dim! index source; index_put input
+indices values accumulate; index_reduce; index_reduce_; index_select input dim! index; inner input other; int;
 is_complex; is_contiguous input memory_format; is_floating_point; is_pinned input device; is_shared; is_signed;
 isclose input other rtol! atol! equal_nan; isfinite; isinf; isnan; isneginf; isposinf; isreal; kron input other;
 kthvalue input k! dim! keepdim values indices; lcm input other; ldexp input other; le input other; lerp input end
