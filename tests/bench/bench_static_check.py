@@ -78,30 +78,31 @@ def copy(source: str, target: Path, count: int = 0) -> int:
 
 
 def project(source: str, libcst: bool) -> None:
-    """All figures of one project."""
+    """All figures of one project, printed as they come."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / Path(source).name
         lines = copy(source, folder)
         wall, bare = parse(folder) if libcst else (float("nan"), float("nan"))
-        runs = {
-            "cold, no cache": check(folder, ".", "--no-cache"),
-            "cold, no cache, --jobs 2": check(folder, ".", "--no-cache", "--jobs", "2"),
-            "cold, writes the cache": check(folder, "."),
-            "warm": check(folder, "."),
-        }
+        print(f"{Path(source).name}: {lines} lines; bare libcst parse {wall:.2f} s, processor {bare:.2f} s", flush=True)
+
+        def figure(name: str, *arguments: str) -> Run:
+            run = check(folder, *arguments)
+            ratio = f"{run.cpu / bare:5.2f} x libcst" if libcst else ""
+            figures = f"{run.seconds:8.2f} s  processor {run.cpu:8.2f} s {ratio}  {run.megabytes:6.0f} MB"
+            print(f"  {name:<54}{figures}  status {run.status}", flush=True)
+            return run
+
+        alone = figure("cold, no cache", ".", "--no-cache").seconds
+        two = figure("cold, no cache, --jobs 2", ".", "--no-cache", "--jobs", "2").seconds
+        print(f"  --jobs 2 is {alone / two:.2f} times as fast", flush=True)
+        figure("cold, writes the cache", ".")
+        figure("warm", ".")
         sizes = {path: path.stat().st_size for path in folder.rglob("*.py")}
         changed = sorted(sizes, key=lambda path: sizes[path])[len(sizes) * 3 // 4]
         with changed.open("a", encoding="utf-8") as file:
             file.write("\n# changed\n")
-        runs[f"warm, {changed.name} changed and checked alone"] = check(folder, str(changed.relative_to(folder)))
-        runs["warm, the same file checked among all"] = check(folder, ".")
-    print(f"{Path(source).name}: {lines} lines; bare libcst parse {wall:.2f} s, processor {bare:.2f} s")
-    for name, run in runs.items():
-        ratio = f"{run.cpu / bare:5.2f} x libcst" if libcst else ""
-        figures = f"{run.seconds:8.2f} s  processor {run.cpu:8.2f} s {ratio}  {run.megabytes:6.0f} MB"
-        print(f"  {name:<54}{figures}  status {run.status}")
-    alone, two = runs["cold, no cache"].seconds, runs["cold, no cache, --jobs 2"].seconds
-    print(f"  --jobs 2 is {alone / two:.2f} times as fast")
+        figure(f"warm, {changed.name} changed and checked alone", str(changed.relative_to(folder)))
+        figure("warm, the same file checked among all", ".")
 
 
 def growth(source: str) -> None:
