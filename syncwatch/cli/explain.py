@@ -9,6 +9,7 @@ import sys
 from syncwatch import catalog
 from syncwatch.cli.rulesets import add_rule_folders, load_catalog
 from syncwatch.model import BrokenFile
+from syncwatch.proof import Proof, proof
 from syncwatch.select import SUPPRESSION
 
 # The rule about comments has no file: it selects no event, and no program can prove it.
@@ -56,15 +57,17 @@ def run(args: argparse.Namespace) -> int:
 
 def plain(document: catalog.Document) -> str:
     """The rule as plain text: the facts of its head, then its Markdown with the blocks' tags in words."""
-    return f"{headline(document.rule)}\n\n{readable(document.markdown)}"
+    return f"{headline(document.rule, proof(document))}\n\n{readable(document.markdown)}"
 
 
-def headline(rule: catalog.Rule) -> str:
-    """The facts of a rule's head in one or two lines."""
+def headline(rule: catalog.Rule, proved: Proof | None = None) -> str:
+    """The facts of a rule's head, and where its programs were proved, in a few lines."""
     where = ", ".join(heat.value for heat in rule.heat)
     lines = [f"{rule.id} {rule.name} · {', '.join(kind.value for kind in rule.kinds)} · shown in: {where}"]
     if rule.link:
         lines.append(rule.link)
+    if proved is not None:
+        lines.append(str(proved))
     return "\n".join(lines)
 
 
@@ -85,7 +88,7 @@ def _print_rich(document: catalog.Document) -> None:
     from rich.markdown import Markdown
 
     console = Console()
-    console.print(headline(document.rule), style="dim", markup=False, highlight=False)
+    console.print(headline(document.rule, proof(document)), style="dim", markup=False, highlight=False)
     console.print(Markdown(readable(document.markdown), code_theme="ansi_dark"))
 
 

@@ -30,6 +30,7 @@ from typing import Any
 
 from syncwatch import catalog
 from syncwatch.model import Kind
+from syncwatch.proof import digest
 
 LONGER = 10
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,14 +182,20 @@ def table(result: dict[str, Any]) -> str:
 
 
 def by_rule(result: dict[str, Any]) -> dict[str, Any]:
-    """What `syncwatch explain` tells of each rule: how many of its programs were proved, where and when."""
-    rules: dict[str, dict[str, int]] = {}
+    """What `syncwatch explain` tells of each rule: how many of its programs were proved, where and when.
+
+    Kept as rules/proof.json. The digest ties it to the programs that were proved.
+    """
+    rules: dict[str, dict[str, Any]] = {}
     for name, row in result["programs"].items():
-        rule = name.split()[0]
-        if rule.startswith("SW"):
-            counts = rules.setdefault(rule, {"programs": 0, "proved": 0})
-            counts["programs"] += 1
-            counts["proved"] += verdict(row) == "agree"
+        found = catalog.load().find(name.split()[0])
+        if found is None:
+            continue
+        counts = rules.setdefault(
+            found.id, {"programs": 0, "proved": 0, "digest": digest(catalog.read_document(found))}
+        )
+        counts["programs"] += 1
+        counts["proved"] += verdict(row) == "agree"
     return {"gpu": result["gpu"], "torch": result["torch"], "date": result["date"], "rules": rules}
 
 
@@ -217,7 +224,7 @@ def main() -> int:
         add_static(result["programs"], [work, *([Path(args.cases)] if args.cases else [])])
     file.write_text(json.dumps(result, indent=1))
     (args.folder / "proof.md").write_text(table(result))
-    (args.folder / "rules.json").write_text(json.dumps(by_rule(result), indent=1) + "\n")
+    (args.folder / "rules.json").write_text(json.dumps(by_rule(result)).replace("}, ", "},\n") + "\n")
     wrong = {name: verdict(row) for name, row in result["programs"].items() if verdict(row) != "agree"}
     print(*(f"{name}: {text}" for name, text in wrong.items()), sep="\n")
     print(f"{len(result['programs']) - len(wrong)} of {len(result['programs'])} programs agree")
