@@ -9,6 +9,7 @@ from syncwatch.report.outcome import Outcome, Style
 
 _CODES = {"bold": "1", "red": "31;1", "cyan": "36;1", "blue": "34;1", "dim": "2", "green": "32;1", "yellow": "33;1"}
 _TAB = 4
+_WIDE = 160  # characters of a source line that are shown
 
 
 def paint(style: Style, colour: str, text: str) -> str:
@@ -90,7 +91,7 @@ def _finding(outcome: Outcome, finding: Finding, style: Style) -> str:
     number = str(cell[1] if cell else finding.line)
     last = len(source.rstrip()) + 1
     end = finding.end_column if finding.end_line == finding.line else last
-    text, start, width = mark(source.rstrip(), finding.column, end)
+    text, start, width = crop(*mark(source.rstrip(), finding.column, end))
     more = " …" if finding.end_line > finding.line else ""
     gutter = " " * len(number)
     bar = paint(style, "blue", "|")
@@ -100,6 +101,19 @@ def _finding(outcome: Outcome, finding: Finding, style: Style) -> str:
     if remedy:
         lines.append(f"  {gutter} {paint(style, 'blue', '=')} {paint(style, 'bold', 'help')}: {remedy}")
     return "\n".join(lines) + "\n\n"
+
+
+def crop(text: str, start: int, width: int) -> tuple[str, int, int]:
+    """A long line (generated code) cut down to what stands around the span; both ends are marked with an ellipsis."""
+    if len(text) <= _WIDE:
+        return text, start, width
+    first = max(0, min(start - _WIDE // 4, len(text) - _WIDE))
+    shown = text[first : first + _WIDE]
+    if first:
+        shown = "…" + shown[1:]
+    if first + _WIDE < len(text):
+        shown = shown[:-1] + "…"
+    return shown, start - first, max(1, min(width, _WIDE - (start - first)))
 
 
 def mark(source: str, column: int, end_column: int) -> tuple[str, int, int]:

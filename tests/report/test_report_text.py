@@ -75,6 +75,18 @@ def test_the_mark_stands_under_what_a_terminal_shows(
         assert text[start : start + width] == marked or (marked == "" and (start, width) == (3, 1))
 
 
+def test_a_long_line_is_cut_down_to_the_span(make_finding: Callable[..., Finding]) -> None:
+    source = "a" * 500 + " = loss.item() " + "b" * 500
+    text = render("text", outcome(make_finding("gen.py", 1, 504, end_column=515), source=source), Style())
+    line, marks = text.splitlines()[2:4]
+    assert len(line) == len("  1 | ") + 160
+    assert line[marks.index("^") : marks.rindex("^") + 1] == "loss.item()"
+    assert line.startswith("  1 | …aaa")
+    assert line.endswith("bbb…")
+    text = render("text", outcome(make_finding("gen.py", 1, 1, end_column=1016), source=source), Style())
+    assert max(map(len, text.splitlines()[:4])) == len("  1 | ") + 160
+
+
 def test_colours_only_where_wanted(make_finding: Callable[..., Finding]) -> None:
     coloured = render("text", outcome(make_finding()), Style(colour=True))
     assert "\x1b[31;1mSW101\x1b[0m" in coloured
