@@ -118,6 +118,8 @@ def call_function(
     frame.receiver = receiver
     frame.on_yield = on_yield
     frame.heat, frame.guarded, frame.setup = heat.inherited(m, caller, func)
+    if "cached" in func.decorated:
+        frame.guarded = "other"  # it runs once for each set of arguments
     activation = (caller.pos, caller.turn, key)
     allocs = caller.allocs.get(activation)
     if allocs is None:
@@ -255,6 +257,8 @@ _MARKS = {
     "contextlib.contextmanager": "contextmanager",
     "contextlib.asynccontextmanager": "contextmanager",
     "typing.overload": "overload",
+    "functools.lru_cache": "cached",
+    "functools.cache": "cached",
 }
 _PROPERTIES = frozenset(
     {
@@ -293,18 +297,7 @@ def _apply(m: Interpreter, decorator: Value, value: Value) -> Value:
             prop.slots["fget"] = value
             return prop
         mark = _MARKS.get(name)
-        if mark is not None and type(value) is Func:
-            return Func(
-                value.node,
-                value.module,
-                value.name,
-                value.qualname,
-                value.env,
-                value.owner,
-                value.defaults,
-                (*value.decorated, mark),
-            )
-        return value
+        return marked(value, mark) if mark is not None and type(value) is Func else value
     if type(decorator) in (Func, Class) or (type(decorator) is Bound and type(decorator.func) is Func):
         if type(decorator) is Func and type(value) is Func and decorator.node is value.node:
             return value
@@ -318,6 +311,13 @@ def _apply(m: Interpreter, decorator: Value, value: Value) -> Value:
             return result
         return value
     return value
+
+
+def marked(func: Func, mark: str) -> Func:
+    """The same function, with what a decorator makes of it noted."""
+    return Func(
+        func.node, func.module, func.name, func.qualname, func.env, func.owner, func.defaults, (*func.decorated, mark)
+    )
 
 
 def class_is_property(cls: Class) -> bool:

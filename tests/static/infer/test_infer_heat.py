@@ -133,3 +133,23 @@ for step in range(100):
 """
     )
     assert set(heats(events).values()) == {Heat.GUARDED}
+
+
+def test_what_is_cached_runs_once(check):
+    check(
+        """
+        from functools import lru_cache
+        import torch
+
+        @lru_cache(maxsize=8)
+        def table(n, device):
+            return torch.arange(n).to(device)
+
+        def fresh(n, device):
+            return torch.arange(n).to(device)  # sync
+
+        for step in range(3):
+            table(4, "cuda")
+            fresh(4, "cuda")
+        """
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 from syncwatch.static.infer.expressions import put
 from syncwatch.static.infer.formatting import format_value, read_as
+from syncwatch.static.infer.functions import marked
 from syncwatch.static.infer.hazards import streams
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, attribute, default, model
 from syncwatch.static.values import (
@@ -65,6 +66,8 @@ def _wraps(m: Any, c: LibCall) -> Value:
 
 @model("functools.lru_cache", "functools.cache", "functools.total_ordering", "functools.singledispatch")
 def _decorator(m: Any, c: LibCall) -> Value:
+    if c.args and type(c.args[0]) is Func and c.name.endswith("cache"):
+        return marked(c.args[0], "cached")
     if c.args and type(c.args[0]) in (Func, Class):
         return c.args[0]
     return Lib(c.name)
