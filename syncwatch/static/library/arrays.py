@@ -11,12 +11,10 @@ from syncwatch.static.values import (
     INT,
     NONE,
     NUMBER,
-    STR,
     UNKNOWN,
     Array,
     Const,
     Host,
-    Obj,
     Range,
     Tensor,
     Tuple,
@@ -64,8 +62,17 @@ def _first(call: LibCall) -> Value:
 def _sort(value: Value) -> str | None:
     text = value.value if type(value) is Const else getattr(value, "name", "")
     text = str(text).rpartition(".")[2]
-    for prefix, sort in (("float", "float"), ("half", "float"), ("double", "float"), ("uint8", "uint8"), ("bool", "bool"),
-                         ("int", "int"), ("uint", "int"), ("long", "int"), ("complex", "complex")):
+    for prefix, sort in (
+        ("float", "float"),
+        ("half", "float"),
+        ("double", "float"),
+        ("uint8", "uint8"),
+        ("bool", "bool"),
+        ("int", "int"),
+        ("uint", "int"),
+        ("long", "int"),
+        ("complex", "complex"),
+    ):
         if text.startswith(prefix):
             return sort
     return None
@@ -84,8 +91,11 @@ def _numpy(m: Machine, call: LibCall) -> Value:
     if call.self is not None:
         return UNKNOWN
     if name in _FLOAT_FACTORIES.split():
-        return Array("numpy.ndarray", sizes(call.args[:1]) if call.args and not name.endswith("space") else None,
-                     _dtype(call, "float"))
+        return Array(
+            "numpy.ndarray",
+            sizes(call.args[:1]) if call.args and not name.endswith("space") else None,
+            _dtype(call, "float"),
+        )
     if name == "arange":
         numbers = [a for a in call.args if is_number(a)]
         length = integer(call.args[0]) if len(call.args) == 1 else None
@@ -116,7 +126,11 @@ def _numpy(m: Machine, call: LibCall) -> Value:
         return Tuple(None, Array("numpy.ndarray"))
     if name == "unique":
         wants = any(k.startswith("return_") for k in call.kwargs)
-        return Tuple(None, Array("numpy.ndarray")) if wants else Array("numpy.ndarray", (None,), getattr(first, "dtype", None))
+        return (
+            Tuple(None, Array("numpy.ndarray"))
+            if wants
+            else Array("numpy.ndarray", (None,), getattr(first, "dtype", None))
+        )
     if name in ("float32", "float64", "float16", "int32", "int64", "uint8", "bool_", "int8", "int16"):
         return Array(f"numpy.{name}", shape_of(first) if type(first) is Array else (), _sort(Const("str", name)))
     if name in _SAME.split() or name.startswith(("linalg.", "fft.")):
@@ -143,7 +157,9 @@ def _array(value: Value, sort: str | None) -> Value:
     items = elements(value)
     if items and all(is_number(i) for i in items):
         kinds = {i.kind for i in items}
-        return Array("numpy.ndarray", (len(items),), sort or (kinds.pop() if len(kinds) == 1 and "number" not in kinds else None))
+        return Array(
+            "numpy.ndarray", (len(items),), sort or (kinds.pop() if len(kinds) == 1 and "number" not in kinds else None)
+        )
     inner = next((v for v in contents(value) if v is not value), None)
     if is_number(inner):
         return Array("numpy.ndarray", (None,), sort or (None if inner.kind == "number" else inner.kind))
@@ -157,8 +173,9 @@ def _random(call: LibCall, name: str) -> Value:
         size = call.kwargs.get("size")
         if name in ("choice", "randint", "integers") and size is None and len(call.args) < 3:
             return Array("numpy.int64", (), "int") if name != "choice" else UNKNOWN
-        return Array("numpy.ndarray", (None,) if name in ("permutation", "choice") else None,
-                     "int" if name != "choice" else None)
+        return Array(
+            "numpy.ndarray", (None,) if name in ("permutation", "choice") else None, "int" if name != "choice" else None
+        )
     if name in ("RandomState", "default_rng", "Generator"):
         return Host("numpy.random.Generator")
     if name in ("rand", "randn"):
@@ -233,9 +250,39 @@ def _array_method(m: Machine, call: LibCall) -> Value:
     return Array("numpy.ndarray", None, sort)
 
 
-@default("PIL.", "cv2.", "scipy.", "sklearn.", "skimage.", "matplotlib.", "seaborn.", "imageio.", "librosa.", "soundfile.",
-         "xarray.", "polars.", "pyarrow.", "h5py.", "zarr.", "joblib.", "nltk.", "spacy.", "gym.", "gymnasium.",
-         "jax.", "jaxlib.", "flax.", "optax.", "tensorflow.", "keras.", "cupy.", "mxnet.", "paddle.", "onnx.", "tvm.")
+@default(
+    "PIL.",
+    "cv2.",
+    "scipy.",
+    "sklearn.",
+    "skimage.",
+    "matplotlib.",
+    "seaborn.",
+    "imageio.",
+    "librosa.",
+    "soundfile.",
+    "xarray.",
+    "polars.",
+    "pyarrow.",
+    "h5py.",
+    "zarr.",
+    "joblib.",
+    "nltk.",
+    "spacy.",
+    "gym.",
+    "gymnasium.",
+    "jax.",
+    "jaxlib.",
+    "flax.",
+    "optax.",
+    "tensorflow.",
+    "keras.",
+    "cupy.",
+    "mxnet.",
+    "paddle.",
+    "onnx.",
+    "tvm.",
+)
 def _foreign(m: Machine, call: LibCall) -> Value:
     """Other libraries' functions: a tensor given to those that compute with numpy is converted first."""
     root = call.name.partition(".")[0]
@@ -284,6 +331,3 @@ def _foreign_item(m: Machine, call: LibCall) -> Value:
 @model("foreign.Array.numpy", "jax.device_get")
 def _foreign_numpy(m: Machine, call: LibCall) -> Value:
     return Array("numpy.ndarray")
-
-
-__all__ = ["STR", "Obj"]

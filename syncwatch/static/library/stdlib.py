@@ -40,8 +40,15 @@ def _heap(m: Machine, call: LibCall) -> Value:
     return m.list(None, found)
 
 
-@model("heapq.heappush", "heapq.heappushpop", "heapq.heapreplace", "bisect.insort", "bisect.bisect", "bisect.bisect_left",
-       "bisect.bisect_right")
+@model(
+    "heapq.heappush",
+    "heapq.heappushpop",
+    "heapq.heapreplace",
+    "bisect.insort",
+    "bisect.bisect",
+    "bisect.bisect_left",
+    "bisect.bisect_right",
+)
 def _heappush(m: Machine, call: LibCall) -> Value:
     target, value = call.arg(0, None, UNKNOWN), call.arg(1, None, UNKNOWN)
     compared = value.items[0] if type(value) is Tuple and value.items else value
@@ -120,16 +127,45 @@ def _most_common(m: Machine, call: LibCall) -> Value:
     return m.list(None, Tuple((UNKNOWN, INT)))
 
 
-
 @model("gc.collect", "os.getppid", "sys.getsizeof", "sys.getrefcount")
 def _count(m: Machine, call: LibCall) -> Value:
     return INT
 
 
-@default("datetime.", "uuid.", "platform.", "socket.", "getpass.", "textwrap.", "string.", "hashlib.", "shutil.",
-         "tempfile.", "inspect.", "traceback.", "sys.", "gc.", "signal.", "subprocess.", "warnings.", "importlib.",
-         "glob.", "fnmatch.", "re.", "weakref.", "struct.", "base64.", "zipfile.", "tarfile.", "urllib.", "requests.",
-         "secrets.", "toml.", "csv.", "shlex.")
+@default(
+    "datetime.",
+    "uuid.",
+    "platform.",
+    "socket.",
+    "getpass.",
+    "textwrap.",
+    "string.",
+    "hashlib.",
+    "shutil.",
+    "tempfile.",
+    "inspect.",
+    "traceback.",
+    "sys.",
+    "gc.",
+    "signal.",
+    "subprocess.",
+    "warnings.",
+    "importlib.",
+    "glob.",
+    "fnmatch.",
+    "re.",
+    "weakref.",
+    "struct.",
+    "base64.",
+    "zipfile.",
+    "tarfile.",
+    "urllib.",
+    "requests.",
+    "secrets.",
+    "toml.",
+    "csv.",
+    "shlex.",
+)
 def _host_only(m: Machine, call: LibCall) -> Value:
     """Modules whose results hold no tensors."""
     return UNKNOWN

@@ -178,7 +178,7 @@ def contents(value: Value, depth: int = 0) -> Iterator[Value]:
             yield from contents(item, depth + 1)
     elif kind is Obj and (ITEMS in value.slots or value.type in ("dict", "collections.OrderedDict")):
         for key, item in list(value.slots.items()):
-            if key == ITEMS or key == REST or type(key) is tuple:
+            if key in (ITEMS, REST) or type(key) is tuple:
                 yield from contents(item, depth + 1)
     else:
         yield value

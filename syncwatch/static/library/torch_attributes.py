@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from syncwatch.static.library.protocol import LibCall, Machine, attribute, model
-from syncwatch.static.library.tensors import axes, given, integer, replaced, result, spread, uniform, view
+from syncwatch.static.library.tensors import axes, given, integer, replaced, spread, uniform, view
 from syncwatch.static.library.torch_views import rows, turned
 from syncwatch.static.values import (
     BOOL,
@@ -13,9 +13,7 @@ from syncwatch.static.values import (
     INT,
     NONE,
     STR,
-    TRUE,
     UNKNOWN,
-    Const,
     Device,
     Dtype,
     Host,
@@ -295,6 +293,3 @@ def _iterate(m: Machine, call: LibCall) -> Value:
 @model("torch.Tensor.data=")
 def _set_data(m: Machine, call: LibCall) -> Value:
     return NONE
-
-
-__all__ = ["TRUE", "Const", "number", "result"]

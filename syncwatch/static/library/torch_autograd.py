@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import ALIASES, BASES, MODELS, LibCall, Machine, attribute, model
+from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, Machine, attribute, model
 from syncwatch.static.library.tensors import contents, given, replaced, tensors
 from syncwatch.static.values import (
     BOOL,
@@ -16,7 +16,6 @@ from syncwatch.static.values import (
     Tensor,
     Tuple,
     Value,
-    join,
 )
 
 
@@ -96,8 +95,12 @@ def _enter(m: Machine, call: LibCall) -> Value:
     return call.self if call.name.endswith("enter__") else NONE
 
 
-@model("torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly",
-       "torch.autograd.anomaly_mode.set_detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly")
+@model(
+    "torch.autograd.set_detect_anomaly",
+    "torch.autograd.detect_anomaly",
+    "torch.autograd.anomaly_mode.set_detect_anomaly",
+    "torch.autograd.anomaly_mode.detect_anomaly",
+)
 def _anomaly(m: Machine, call: LibCall) -> Value:
     """Switched on by the call itself; as a context it is switched back afterwards."""
     context = m.new("torch.autograd.set_detect_anomaly")
@@ -115,8 +118,14 @@ def _anomaly_off(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.is_grad_enabled", "torch.is_inference_mode_enabled", "torch.is_autocast_enabled",
-       "torch.is_anomaly_enabled", "torch.is_autocast_cpu_enabled", "torch.are_deterministic_algorithms_enabled")
+@model(
+    "torch.is_grad_enabled",
+    "torch.is_inference_mode_enabled",
+    "torch.is_autocast_enabled",
+    "torch.is_anomaly_enabled",
+    "torch.is_autocast_cpu_enabled",
+    "torch.are_deterministic_algorithms_enabled",
+)
 def _mode(m: Machine, call: LibCall) -> Value:
     return BOOL
 
@@ -134,9 +143,12 @@ def _apply(m: Machine, call: LibCall) -> Value:
     return m.call(forward, (ctx, *call.args), dict(call.kwargs))
 
 
-@model("torch.autograd.function.FunctionCtx.save_for_backward", "torch.autograd.function.FunctionCtx.mark_dirty",
-       "torch.autograd.function.FunctionCtx.mark_non_differentiable",
-       "torch.autograd.function.FunctionCtx.set_materialize_grads")
+@model(
+    "torch.autograd.function.FunctionCtx.save_for_backward",
+    "torch.autograd.function.FunctionCtx.mark_dirty",
+    "torch.autograd.function.FunctionCtx.mark_non_differentiable",
+    "torch.autograd.function.FunctionCtx.set_materialize_grads",
+)
 def _save(m: Machine, call: LibCall) -> Value:
     if type(call.self) is Obj and call.name.endswith("save_for_backward"):
         m.setattr(call.self, "saved_tensors", Tuple(call.args))
@@ -196,6 +208,3 @@ def _is_enabled(m: Machine, call: LibCall) -> Value:
 @model("torch.amp.GradScaler.state_dict")
 def _scaler_state(m: Machine, call: LibCall) -> Value:
     return m.dict({"scale": FLOAT}, UNKNOWN)
-
-
-__all__ = ["MODELS", "join"]

@@ -30,30 +30,61 @@ ALIASES["torch.cuda.streams.ExternalStream"] = "torch.cuda.ExternalStream"
 BASES["torch.cuda.ExternalStream"] = ("torch.cuda.Stream",)
 
 
-@model("torch.cuda.is_available", "torch.accelerator.is_available", "torch.backends.cuda.is_built", "torch.cuda._is_compiled",
-       "torch.distributed.is_nccl_available")
+@model(
+    "torch.cuda.is_available",
+    "torch.accelerator.is_available",
+    "torch.backends.cuda.is_built",
+    "torch.cuda._is_compiled",
+    "torch.distributed.is_nccl_available",
+)
 def _available(m: Machine, call: LibCall) -> Value:
     """What the tool looks for happens on a machine with an accelerator."""
     return TRUE
 
 
-@model("torch.backends.mps.is_available", "torch.backends.mps.is_built", "torch.xpu.is_available", "torch.mps.is_available",
-       "torch.npu.is_available", "torch.hpu.is_available", "torch.mtia.is_available", "torch.version.hip")
+@model(
+    "torch.backends.mps.is_available",
+    "torch.backends.mps.is_built",
+    "torch.xpu.is_available",
+    "torch.mps.is_available",
+    "torch.npu.is_available",
+    "torch.hpu.is_available",
+    "torch.mtia.is_available",
+    "torch.version.hip",
+)
 def _other_accelerators(m: Machine, call: LibCall) -> Value:
     """Asked before or after CUDA: one accelerator is enough."""
     return FALSE
 
 
-@model("torch.cuda.is_initialized", "torch.cuda.is_bf16_supported", "torch.cuda.is_current_stream_capturing",
-       "torch.cuda.can_device_access_peer", "torch.cuda.is_tf32_supported", "torch.accelerator.is_initialized",
-       "torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.jit.is_scripting", "torch.jit.is_tracing",
-       "torch.compiler.is_dynamo_compiling", "torch.onnx.is_in_onnx_export", "torch.cuda.is_in_bad_fork")
+@model(
+    "torch.cuda.is_initialized",
+    "torch.cuda.is_bf16_supported",
+    "torch.cuda.is_current_stream_capturing",
+    "torch.cuda.can_device_access_peer",
+    "torch.cuda.is_tf32_supported",
+    "torch.accelerator.is_initialized",
+    "torch.compiler.is_compiling",
+    "torch._dynamo.is_compiling",
+    "torch.jit.is_scripting",
+    "torch.jit.is_tracing",
+    "torch.compiler.is_dynamo_compiling",
+    "torch.onnx.is_in_onnx_export",
+    "torch.cuda.is_in_bad_fork",
+)
 def _bool(m: Machine, call: LibCall) -> Value:
     return FALSE if call.name.endswith(("is_compiling", "is_scripting", "is_tracing", "onnx_export")) else BOOL
 
 
-@model("torch.cuda.device_count", "torch.accelerator.device_count", "torch.get_num_threads", "torch.initial_seed",
-       "torch.seed", "torch.cuda.initial_seed", "torch.get_num_interop_threads")
+@model(
+    "torch.cuda.device_count",
+    "torch.accelerator.device_count",
+    "torch.get_num_threads",
+    "torch.initial_seed",
+    "torch.seed",
+    "torch.cuda.initial_seed",
+    "torch.get_num_interop_threads",
+)
 def _count(m: Machine, call: LibCall) -> Value:
     return INT
 
@@ -108,13 +139,31 @@ def _synchronize(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.cuda.empty_cache", "torch.accelerator.empty_cache", "torch.cuda.ipc_collect", "torch.manual_seed",
-       "torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.set_num_threads", "torch.cuda.init",
-       "torch.cuda.reset_peak_memory_stats", "torch.use_deterministic_algorithms", "torch.set_float32_matmul_precision",
-       "torch.set_default_dtype", "torch.set_printoptions", "torch.cuda.set_rng_state", "torch.set_rng_state",
-       "torch.cuda.nvtx.range_push", "torch.cuda.nvtx.range_pop", "torch.cuda.nvtx.mark", "torch.cuda.set_sync_debug_mode",
-       "torch.cuda.set_per_process_memory_fraction", "torch.set_num_interop_threads", "torch.set_grad_enabled_off",
-       "torch.cuda.memory._record_memory_history")
+@model(
+    "torch.cuda.empty_cache",
+    "torch.accelerator.empty_cache",
+    "torch.cuda.ipc_collect",
+    "torch.manual_seed",
+    "torch.cuda.manual_seed",
+    "torch.cuda.manual_seed_all",
+    "torch.set_num_threads",
+    "torch.cuda.init",
+    "torch.cuda.reset_peak_memory_stats",
+    "torch.use_deterministic_algorithms",
+    "torch.set_float32_matmul_precision",
+    "torch.set_default_dtype",
+    "torch.set_printoptions",
+    "torch.cuda.set_rng_state",
+    "torch.set_rng_state",
+    "torch.cuda.nvtx.range_push",
+    "torch.cuda.nvtx.range_pop",
+    "torch.cuda.nvtx.mark",
+    "torch.cuda.set_sync_debug_mode",
+    "torch.cuda.set_per_process_memory_fraction",
+    "torch.set_num_interop_threads",
+    "torch.set_grad_enabled_off",
+    "torch.cuda.memory._record_memory_history",
+)
 def _none(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -192,7 +241,9 @@ def _wait(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.cuda.Stream.wait_stream", "torch.cuda.Stream.wait_event", "torch.cuda.Event.wait", "torch.cuda.Event.record")
+@model(
+    "torch.cuda.Stream.wait_stream", "torch.cuda.Stream.wait_event", "torch.cuda.Event.wait", "torch.cuda.Event.record"
+)
 def _order(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -213,8 +264,12 @@ def _elapsed(m: Machine, call: LibCall) -> Value:
     return FLOAT
 
 
-@model("torch.cuda.Stream.__init__", "torch.cuda.Event.__init__", "torch.cuda.CUDAGraph.__init__",
-       "torch.cuda.ExternalStream.__init__")
+@model(
+    "torch.cuda.Stream.__init__",
+    "torch.cuda.Event.__init__",
+    "torch.cuda.CUDAGraph.__init__",
+    "torch.cuda.ExternalStream.__init__",
+)
 def _made(m: Machine, call: LibCall) -> Value:
     if type(call.self) is Obj:
         for name, value in call.kwargs.items():
@@ -227,14 +282,24 @@ def _stream_device(m: Machine, value: Value, name: str) -> Value:
     return Device("cuda", None)
 
 
-@model("torch.cuda.device", "torch.cuda.device_of", "torch.accelerator.device_index", "torch.cuda.graph",
-       "torch.cuda.nvtx.range", "torch.cuda.use_mem_pool")
+@model(
+    "torch.cuda.device",
+    "torch.cuda.device_of",
+    "torch.accelerator.device_index",
+    "torch.cuda.graph",
+    "torch.cuda.nvtx.range",
+    "torch.cuda.use_mem_pool",
+)
 def _context(m: Machine, call: LibCall) -> Value:
     return m.new(f"{call.name}_context")
 
 
-@model("torch.cuda.CUDAGraph.replay", "torch.cuda.CUDAGraph.capture_begin", "torch.cuda.CUDAGraph.capture_end",
-       "torch.cuda.CUDAGraph.reset")
+@model(
+    "torch.cuda.CUDAGraph.replay",
+    "torch.cuda.CUDAGraph.capture_begin",
+    "torch.cuda.CUDAGraph.capture_end",
+    "torch.cuda.CUDAGraph.reset",
+)
 def _graph(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -246,7 +311,9 @@ def _graphed(m: Machine, call: LibCall) -> Value:
 
 @model("torch.cuda.get_device_properties")
 def _properties(m: Machine, call: LibCall) -> Value:
-    return m.new("torch.cuda.DeviceProperties", name=STR, total_memory=INT, multi_processor_count=INT, major=INT, minor=INT)
+    return m.new(
+        "torch.cuda.DeviceProperties", name=STR, total_memory=INT, multi_processor_count=INT, major=INT, minor=INT
+    )
 
 
 # ---------------------------------------------------------------------------------------- generators

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, Machine, attribute, model
-from syncwatch.static.library.tensors import Shape, contents, elements, flag, given, integer, replaced
+from syncwatch.static.library.tensors import Shape, elements, flag, given, integer, replaced
 from syncwatch.static.library.torch_layers import arguments
 from syncwatch.static.values import (
-    BOOL,
     FALSE,
     INT,
     ITEMS,
@@ -54,11 +53,24 @@ def collated(m: Machine, sample: Value, size: int | None, pinned: bool | None, d
         return UNKNOWN
     if kind is Tensor:
         device = sample.device if sample.device == "cuda" else "cpu" if sample.device == "cpu" else sample.device
-        return Tensor(device, sample.sure, _batched(sample.shape, size), sample.dtype,
-                      pinned=pinned if device == "cpu" else False, dense=True, requires_grad=False)
+        return Tensor(
+            device,
+            sample.sure,
+            _batched(sample.shape, size),
+            sample.dtype,
+            pinned=pinned if device == "cpu" else False,
+            dense=True,
+            requires_grad=False,
+        )
     if kind is Array:
-        return Tensor("cpu", shape=_batched(sample.shape, size), dtype=sample.dtype, pinned=pinned, dense=True,
-                      requires_grad=False)
+        return Tensor(
+            "cpu",
+            shape=_batched(sample.shape, size),
+            dtype=sample.dtype,
+            pinned=pinned,
+            dense=True,
+            requires_grad=False,
+        )
     if kind in (Const, Host):
         if sample.kind in ("int", "float", "number", "bool"):
             sort = {"number": None, "bool": "bool"}.get(sample.kind, sample.kind)
@@ -107,8 +119,10 @@ def pin(m: Machine, value: Value, depth: int = 0) -> Value:
     if depth > 5:
         return value
     if kind is Tensor:
-        return replaced(value, pinned=True, marks=value.marks - {"pinned-source", "host-made"}) if value.device == "cpu" else (
-            value
+        return (
+            replaced(value, pinned=True, marks=value.marks - {"pinned-source", "host-made"})
+            if value.device == "cpu"
+            else (value)
         )
     if kind is Tuple:
         items = None if value.items is None else tuple(pin(m, v, depth + 1) for v in value.items)
@@ -125,9 +139,11 @@ def pin(m: Machine, value: Value, depth: int = 0) -> Value:
             else:
                 m.setattr(made, key, pin(m, inner, depth + 1))
         return made
-    if kind is Obj and isinstance(value.type, Class) and "pin_memory" in {
-        k for c in value.type.mro if isinstance(c, Class) for k in c.slots
-    }:
+    if (
+        kind is Obj
+        and isinstance(value.type, Class)
+        and "pin_memory" in {k for c in value.type.mro if isinstance(c, Class) for k in c.slots}
+    ):
         return m.method(value, "pin_memory")
     return value
 
@@ -256,8 +272,11 @@ def _random_split(m: Machine, call: LibCall) -> Value:
     return m.list((part,) * len(count)) if count is not None else m.list(None, part)
 
 
-@model("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate",
-       "torch.utils.data._utils.collate.default_collate")
+@model(
+    "torch.utils.data.default_collate",
+    "torch.utils.data.dataloader.default_collate",
+    "torch.utils.data._utils.collate.default_collate",
+)
 def _default_collate(m: Machine, call: LibCall) -> Value:
     found = element(m.iterate(call.arg(0, "batch", UNKNOWN)))
     return UNKNOWN if found is None else collated(m, found, None, False)
@@ -268,14 +287,26 @@ def _worker_info(m: Machine, call: LibCall) -> Value:
     return m.new("torch.utils.data.WorkerInfo", id=INT, num_workers=INT, seed=INT)
 
 
-@model("torch.utils.data.distributed.DistributedSampler.set_epoch", f"{_DATASET}.__init__",
-       "torch.utils.data.Sampler.__init__", "torch.utils.data.IterableDataset.__init__")
+@model(
+    "torch.utils.data.distributed.DistributedSampler.set_epoch",
+    f"{_DATASET}.__init__",
+    "torch.utils.data.Sampler.__init__",
+    "torch.utils.data.IterableDataset.__init__",
+)
 def _none(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-for _sampler in ("RandomSampler", "SequentialSampler", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler",
-                 "DistributedSampler", "distributed.DistributedSampler", "sampler.RandomSampler"):
+for _sampler in (
+    "RandomSampler",
+    "SequentialSampler",
+    "WeightedRandomSampler",
+    "SubsetRandomSampler",
+    "BatchSampler",
+    "DistributedSampler",
+    "distributed.DistributedSampler",
+    "sampler.RandomSampler",
+):
     BASES[f"torch.utils.data.{_sampler}"] = ("torch.utils.data.Sampler",)
 
 
@@ -284,4 +315,4 @@ def _sampled(m: Machine, call: LibCall) -> Value:
     return Iter(None, INT if "Batch" not in str(getattr(call.self, "type", "")) else m.list(None, INT))
 
 
-__all__ = ["BOOL", "LOADER", "contents"]
+__all__ = ["LOADER"]

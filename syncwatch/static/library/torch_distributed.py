@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.modules import is_module
 from syncwatch.static.library.protocol import ALIASES, BASES, PREFIX_BASES, LibCall, Machine, attribute, default, model
 from syncwatch.static.library.tensors import flag, tensors
 from syncwatch.static.values import (
@@ -25,16 +24,23 @@ ALIASES["torch.nn.parallel.DataParallel"] = "torch.nn.DataParallel"
 ALIASES["torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel"] = (
     "torch.distributed.fsdp.FullyShardedDataParallel"
 )
-_WRAPPERS = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.DataParallel",
-             "torch.distributed.fsdp.FullyShardedDataParallel")
+_WRAPPERS = (
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.DataParallel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+)
 for _name in _WRAPPERS:
     BASES[_name] = ("torch.nn.Module",)
 BASES["torch.distributed.Work"] = BASES["torch.distributed.ProcessGroup"] = ()
 PREFIX_BASES.append(("torch.distributed.fsdp.", "object"))
 
 
-@model("torch.distributed.get_rank", "torch.distributed.get_node_local_rank", "torch.distributed.get_group_rank",
-       "torch.distributed.get_global_rank")
+@model(
+    "torch.distributed.get_rank",
+    "torch.distributed.get_node_local_rank",
+    "torch.distributed.get_group_rank",
+    "torch.distributed.get_global_rank",
+)
 def _rank(m: Machine, call: LibCall) -> Value:
     return Host("int", "rank")
 
@@ -44,8 +50,13 @@ def _world_size(m: Machine, call: LibCall) -> Value:
     return INT
 
 
-@model("torch.distributed.is_initialized", "torch.distributed.is_available", "torch.distributed.is_torchelastic_launched",
-       "torch.distributed.is_nccl_available", "torch.distributed.is_gloo_available")
+@model(
+    "torch.distributed.is_initialized",
+    "torch.distributed.is_available",
+    "torch.distributed.is_torchelastic_launched",
+    "torch.distributed.is_nccl_available",
+    "torch.distributed.is_gloo_available",
+)
 def _is(m: Machine, call: LibCall) -> Value:
     return TRUE if call.name.endswith("is_available") else BOOL
 
@@ -94,8 +105,12 @@ def _future(m: Machine, call: LibCall) -> Value:
     return m.new("torch.futures.Future")
 
 
-@model("torch.distributed.broadcast_object_list", "torch.distributed.all_gather_object", "torch.distributed.gather_object",
-       "torch.distributed.scatter_object_list")
+@model(
+    "torch.distributed.broadcast_object_list",
+    "torch.distributed.all_gather_object",
+    "torch.distributed.gather_object",
+    "torch.distributed.scatter_object_list",
+)
 def _objects(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -105,8 +120,12 @@ def _other(m: Machine, call: LibCall) -> Value:
     return UNKNOWN
 
 
-@model("torch.distributed.nn.all_reduce", "torch.distributed.nn.functional.all_reduce",
-       "torch.distributed._functional_collectives.all_reduce", "torch.distributed.nn.functional.broadcast")
+@model(
+    "torch.distributed.nn.all_reduce",
+    "torch.distributed.nn.functional.all_reduce",
+    "torch.distributed._functional_collectives.all_reduce",
+    "torch.distributed.nn.functional.broadcast",
+)
 def _functional(m: Machine, call: LibCall) -> Value:
     found = tensors(call.args[:1])
     return found[0] if found else UNKNOWN
@@ -131,8 +150,11 @@ def _call(m: Machine, call: LibCall) -> Value:
     return m.call(inner, call.args, dict(call.kwargs))
 
 
-@model("torch.nn.parallel.DistributedDataParallel.no_sync", "torch.nn.parallel.DistributedDataParallel.join",
-       "torch.distributed.fsdp.FullyShardedDataParallel.no_sync")
+@model(
+    "torch.nn.parallel.DistributedDataParallel.no_sync",
+    "torch.nn.parallel.DistributedDataParallel.join",
+    "torch.distributed.fsdp.FullyShardedDataParallel.no_sync",
+)
 def _no_sync(m: Machine, call: LibCall) -> Value:
     return m.new("torch.nn.parallel.no_sync_context")
 
@@ -142,10 +164,15 @@ def _comm_hook(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
-       "torch.distributed._composable.replicate", "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-       "torch.distributed.tensor.parallel.parallelize_module", "torch.nn.utils.convert_conv2d_weight_memory_format",
-       "torch.distributed.algorithms._checkpoint.checkpoint_wrapper.checkpoint_wrapper")
+@model(
+    "torch.distributed.fsdp.fully_shard",
+    "torch.distributed._composable.fsdp.fully_shard",
+    "torch.distributed._composable.replicate",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.distributed.tensor.parallel.parallelize_module",
+    "torch.nn.utils.convert_conv2d_weight_memory_format",
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper.checkpoint_wrapper",
+)
 def _same_module(m: Machine, call: LibCall) -> Value:
     return call.arg(0, "module", UNKNOWN)
 
@@ -153,6 +180,3 @@ def _same_module(m: Machine, call: LibCall) -> Value:
 @attribute("torch.nn.DataParallel.device_ids", "torch.nn.parallel.DistributedDataParallel.device_ids")
 def _device_ids(m: Machine, value: Value, name: str) -> Value:
     return m.list(None, INT)
-
-
-__all__ = ["is_module"]

@@ -179,8 +179,16 @@ def _support(m: Machine, call: LibCall) -> Value:
     return result([_base(call.self)], None, None)
 
 
-@attribute(f"{_BASE}.mean", f"{_BASE}.variance", f"{_BASE}.stddev", f"{_BASE}.mode", f"{_BASE}.loc", f"{_BASE}.scale",
-           f"{_BASE}.probs", f"{_BASE}.logits")
+@attribute(
+    f"{_BASE}.mean",
+    f"{_BASE}.variance",
+    f"{_BASE}.stddev",
+    f"{_BASE}.mode",
+    f"{_BASE}.loc",
+    f"{_BASE}.scale",
+    f"{_BASE}.probs",
+    f"{_BASE}.logits",
+)
 def _moment(m: Machine, obj: Value, name: str) -> Value:
     found = obj.slots.get(name) if type(obj) is Obj else None
     return found if found is not None else result([_base(obj)], _base(obj).shape, "float")

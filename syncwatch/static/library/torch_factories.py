@@ -24,7 +24,7 @@ from syncwatch.static.library.tensors import (
     spread,
     where,
 )
-from syncwatch.static.values import NONE, UNKNOWN, Array, Const, Tensor, Value
+from syncwatch.static.values import UNKNOWN, Array, Const, Tensor, Value
 
 _SIZED = "zeros ones empty rand randn".split()
 _DEVICE_POSITION = {"tensor": None, "as_tensor": 2, "asarray": None}
@@ -177,6 +177,9 @@ def from_data(m: Machine, call: LibCall, position: int, like: Value = None) -> V
     kind = type(data)
     keeps = kind is Tensor and not given(call.kwargs.get("device"))
     value = made(m, call, _data_shape(data), sort, like=data if keeps else like)
+    if like is None and kind is not Tensor and "device" not in call.kwargs and m.default_device().type == "cuda":
+        # the call does not name the device: set_default_device or `with torch.device` does
+        m.ask(call.name, call.args, {**call.kwargs, "device": m.default_device()}, via="call")
     if kind is Tensor:
         if data.requires_grad is None and "requires_grad" not in call.kwargs and not call.name.endswith("tensor"):
             value = replaced(value, requires_grad=None)
@@ -198,7 +201,7 @@ def _as_tensor(m: Machine, call: LibCall) -> Value:
 
     def rule(m: Machine, call: LibCall) -> Value:
         data = call.arg(0, "data", call.kwargs.get("obj", UNKNOWN))
-        positional = {name: value for name, value in zip(("dtype", "device"), call.args[1:], strict=False)}
+        positional = dict(zip(("dtype", "device"), call.args[1:], strict=False))
         call = LibCall(call.name, call.args[:1], {**positional, **call.kwargs}, None, call.has_star)
         if type(data) is Tensor:
             from syncwatch.static.library.torch_transfers import moved
@@ -303,4 +306,4 @@ register(
     FUNCTIONS,
 )
 
-__all__ = ["NONE", "from_data", "made", "place_of"]
+__all__ = ["from_data", "made", "place_of"]

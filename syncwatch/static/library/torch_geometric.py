@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncwatch.static.library.protocol import ALIASES, BASES, PREFIX_BASES, LibCall, Machine, attribute, default, model
 from syncwatch.static.library.tensors import HOST, Where, elements, given, on, replaced, result, tensors
-from syncwatch.static.library.torch_layers import output
+from syncwatch.static.library.torch_layer_calls import output
 from syncwatch.static.library.torch_transfers import moved
 from syncwatch.static.values import (
     INT,
@@ -43,18 +43,48 @@ PREFIX_BASES.append(("torch_geometric.nn.", _LAYER))
 BASES[_LAYER] = ("torch.nn.Module",)
 ALIASES["torch_geometric.nn.conv.MessagePassing"] = _LAYER
 
-_COUNTS = frozenset({"num_nodes", "num_edges", "num_graphs", "num_features", "num_node_features", "num_edge_features",
-                     "num_classes", "num_relations", "num_node_types", "num_edge_types"})
-_INTEGER = frozenset({"edge_index", "batch", "ptr", "edge_type", "node_type", "n_id", "e_id", "input_id", "face",
-                      "edge_label_index", "neg_edge_index", "pos_edge_label_index", "neg_edge_label_index"})
+_COUNTS = frozenset(
+    {
+        "num_nodes",
+        "num_edges",
+        "num_graphs",
+        "num_features",
+        "num_node_features",
+        "num_edge_features",
+        "num_classes",
+        "num_relations",
+        "num_node_types",
+        "num_edge_types",
+    }
+)
+_INTEGER = frozenset(
+    {
+        "edge_index",
+        "batch",
+        "ptr",
+        "edge_type",
+        "node_type",
+        "n_id",
+        "e_id",
+        "input_id",
+        "face",
+        "edge_label_index",
+        "neg_edge_index",
+        "pos_edge_label_index",
+        "neg_edge_label_index",
+    }
+)
 _MATRICES = frozenset({"x", "edge_index", "pos", "edge_label_index", "neg_edge_index", "face"})
 
 
 def _graph(m: Machine, where: Where, type_: str = _DATA) -> Obj:
     """A graph with all of its tensors at one place."""
     made = m.new(type_)
-    m.setattr(made, _WHERE, Tensor(where.device, where.sure, None, None, pinned=False, dense=True, requires_grad=False,
-                                   index=where.index))
+    m.setattr(
+        made,
+        _WHERE,
+        Tensor(where.device, where.sure, None, None, pinned=False, dense=True, requires_grad=False, index=where.index),
+    )
     return made
 
 
@@ -222,8 +252,11 @@ def _layer(m: Machine, call: LibCall) -> Value:
     if type(call.self) is Obj:
         m.setattr(call.self, "training", const(True))
         if type(call.self.type) is str:
-            m.setattr(call.self, "<weights>", Tensor("cpu", True, None, "float", pinned=False, requires_grad=True,
-                                                     parameter=True))
+            m.setattr(
+                call.self,
+                "<weights>",
+                Tensor("cpu", True, None, "float", pinned=False, requires_grad=True, parameter=True),
+            )
     return NONE
 
 

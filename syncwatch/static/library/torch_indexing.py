@@ -52,7 +52,7 @@ def _sliced(size: int | None, index: Value) -> int | None:
 
 def _consumed(index: Value) -> int:
     """How many dimensions of the tensor an index uses up."""
-    if index == NONE or type(index) is Const and index.kind in ("ellipsis", "bool"):
+    if index == NONE or (type(index) is Const and index.kind in ("ellipsis", "bool")):
         return 0
     if _is_mask(index):
         return 1 if index.shape is None else len(index.shape)

@@ -52,7 +52,7 @@ def _matmul(m: Machine, call: LibCall) -> Value:
     values = list(operands(call))[:2]
     if any(type(v) is Array for v in values) and not tensors(values):
         return UNKNOWN
-    a, b = (values + [UNKNOWN, UNKNOWN])[:2]
+    a, b = ([*values, UNKNOWN, UNKNOWN])[:2]
     if "__r" in call.name:
         a, b = b, a
     return result(values, _matmul_shape(shape_of(a), shape_of(b)), promote(values))
@@ -184,7 +184,7 @@ def _complex_same(m: Machine, call: LibCall) -> Value:
 def _pairwise(m: Machine, call: LibCall) -> Value:
     """`cdist`: one distance for each pair of rows."""
     values = list(operands(call))[:2]
-    a, b = (shape_of(v) for v in (values + [UNKNOWN, UNKNOWN])[:2])
+    a, b = (shape_of(v) for v in ([*values, UNKNOWN, UNKNOWN])[:2])
     shape = None if not a or not b else (*a[:-2], a[-2] if len(a) > 1 else None, b[-2] if len(b) > 1 else None)
     return result(values, shape, "float")
 
@@ -195,21 +195,73 @@ register(["matmul", "mm", "bmm", "mv", "__matmul__", "__rmatmul__", "inner", "ch
 register(["addmm", "addmv", "baddbmm", "addbmm"], _addmm)
 register(["einsum", "tensordot"], _einsum, ("torch.",))
 register(["outer", "ger"], _outer)
-register(["kron", "cartesian_prod", "combinations", "cov", "corrcoef", "stft", "istft", "trapezoid", "trapz", "gradient",
-          "bilinear", "cumulative_trapezoid", "diff", "vander", "segment_reduce", "multinomial"], _unknown_shape)
-register(["cross", "poisson", "addr", "msort", "rms_norm", "layer_norm", "group_norm", "batch_norm", "instance_norm",
-          "_softmax"], _same)
+register(
+    [
+        "kron",
+        "cartesian_prod",
+        "combinations",
+        "cov",
+        "corrcoef",
+        "stft",
+        "istft",
+        "trapezoid",
+        "trapz",
+        "gradient",
+        "bilinear",
+        "cumulative_trapezoid",
+        "diff",
+        "vander",
+        "segment_reduce",
+        "multinomial",
+    ],
+    _unknown_shape,
+)
+register(
+    [
+        "cross",
+        "poisson",
+        "addr",
+        "msort",
+        "rms_norm",
+        "layer_norm",
+        "group_norm",
+        "batch_norm",
+        "instance_norm",
+        "_softmax",
+    ],
+    _same,
+)
 register(["cdist"], _pairwise, ("torch.",))
 register(_PARTS, _parts, (*_TORCH, *_LINALG))
 register(_LESS_TWO.split(), _less(2), (*_TORCH, *_LINALG))
 register(_LESS_ONE.split(), _less(1), _LINALG)
-register(["inv", "inverse", "pinv", "pinverse", "cholesky", "matrix_exp", "matrix_power", "cholesky_inverse", "lu_solve",
-          "householder_product", "cross", "solve_triangular", "tensorinv"], _same, (*_TORCH, *_LINALG))
+register(
+    [
+        "inv",
+        "inverse",
+        "pinv",
+        "pinverse",
+        "cholesky",
+        "matrix_exp",
+        "matrix_power",
+        "cholesky_inverse",
+        "lu_solve",
+        "householder_product",
+        "cross",
+        "solve_triangular",
+        "tensorinv",
+    ],
+    _same,
+    (*_TORCH, *_LINALG),
+)
 register(["norm", "vector_norm", "matrix_norm"], _norm, _LINALG)
 register(["solve", "cholesky_solve", "tensorsolve"], _solve, (*_TORCH, *_LINALG))
 register(["matmul", "vecdot", "multi_dot"], _matmul, _LINALG)
-register("""fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftshift ifftshift""".split(),
-         _complex_same, ("torch.fft.",))
+register(
+    """fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftshift ifftshift""".split(),
+    _complex_same,
+    ("torch.fft.",),
+)
 
 
 @model("torch.multinomial", "torch.Tensor.multinomial")

@@ -15,14 +15,12 @@ from syncwatch.static.values import (
     REST,
     TRUE,
     UNKNOWN,
-    Const,
     Items,
     Iter,
     Obj,
     Tensor,
     Tuple,
     Value,
-    const,
     element,
     join_all,
 )
@@ -119,8 +117,10 @@ def _begin(m: Machine, obj: Obj, params: Value, found: dict[str, Value], state: 
                 groups.append(m.dict(entries))
     else:
         with m.part("params"):
-            inner = m.list(tuple(tensors), held) if 0 < len(tensors) <= 16 and source.items is not None else m.list(
-                None, held
+            inner = (
+                m.list(tuple(tensors), held)
+                if 0 < len(tensors) <= 16 and source.items is not None
+                else m.list(None, held)
             )
         with m.part("group"):
             groups.append(m.dict({"params": inner, **defaults}))
@@ -208,8 +208,12 @@ def _sparse_step(m: Machine, call: LibCall) -> Value:
     return _step(m, call)
 
 
-@model("torch.optim.Optimizer.zero_grad", "torch.optim.Optimizer.load_state_dict",
-       "torch.optim.Optimizer.register_step_pre_hook", "torch.optim.Optimizer.register_step_post_hook")
+@model(
+    "torch.optim.Optimizer.zero_grad",
+    "torch.optim.Optimizer.load_state_dict",
+    "torch.optim.Optimizer.register_step_pre_hook",
+    "torch.optim.Optimizer.register_step_post_hook",
+)
 def _none(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -233,8 +237,9 @@ def _add_group(m: Machine, call: LibCall) -> Value:
 def _state_dict(m: Machine, call: LibCall) -> Value:
     if type(call.self) is not Obj:
         return UNKNOWN
-    return m.dict({"state": call.self.slots.get("state", UNKNOWN),
-                   "param_groups": call.self.slots.get("param_groups", UNKNOWN)})
+    return m.dict(
+        {"state": call.self.slots.get("state", UNKNOWN), "param_groups": call.self.slots.get("param_groups", UNKNOWN)}
+    )
 
 
 # ---------------------------------------------------------------------------------------- schedulers
@@ -299,7 +304,11 @@ def _update(m: Machine, call: LibCall) -> Value:
 
 @model(f"{_AVERAGED}.forward", f"{_AVERAGED}.__call__")
 def _averaged_call(m: Machine, call: LibCall) -> Value:
-    return m.call(call.self.slots.get("module", UNKNOWN), call.args, dict(call.kwargs)) if type(call.self) is Obj else UNKNOWN
+    return (
+        m.call(call.self.slots.get("module", UNKNOWN), call.args, dict(call.kwargs))
+        if type(call.self) is Obj
+        else UNKNOWN
+    )
 
 
 @model("torch.optim.swa_utils.update_bn")
@@ -307,8 +316,12 @@ def _update_bn(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@model("torch.optim.swa_utils.get_ema_multi_avg_fn", "torch.optim.swa_utils.get_swa_multi_avg_fn",
-       "torch.optim.swa_utils.get_ema_avg_fn", "torch.optim.swa_utils.get_swa_avg_fn")
+@model(
+    "torch.optim.swa_utils.get_ema_multi_avg_fn",
+    "torch.optim.swa_utils.get_swa_multi_avg_fn",
+    "torch.optim.swa_utils.get_ema_avg_fn",
+    "torch.optim.swa_utils.get_swa_avg_fn",
+)
 def _average_function(m: Machine, call: LibCall) -> Value:
     return UNKNOWN
 
@@ -320,6 +333,3 @@ def _groups(m: Machine, value: Value, name: str) -> Value:
         return found
     with m.part("assumed-groups"):
         return m.list(None, m.dict({"lr": FLOAT}, UNKNOWN))
-
-
-__all__ = ["Const", "const", "is_optimizer"]

@@ -27,12 +27,10 @@ from syncwatch.static.values import (
     UNKNOWN,
     Array,
     Const,
-    Device,
     Dtype,
     Host,
     Obj,
     Tensor,
-    Tuple,
     Value,
 )
 
@@ -88,9 +86,7 @@ def _to(m: Machine, call: LibCall) -> Value:
             place, sort, changes_type = Where(value.device, value.sure, value.index), value.dtype, True
         elif value == NONE:
             continue
-        elif kind is Const and value.kind == "bool":
-            flags.append(value)
-        elif kind is Host and value.kind == "bool":
+        elif (kind is Const and value.kind == "bool") or (kind is Host and value.kind == "bool"):
             flags.append(value)
         else:
             device = m.device_of(value)
@@ -299,4 +295,4 @@ def _new_tensor(m: Machine, call: LibCall) -> Value:
     return m.each(call.self, lambda x: from_data(m, call, 0, like=x))
 
 
-__all__ = ["Device", "Tuple", "moved", "scalar"]
+__all__ = ["moved", "scalar"]

@@ -13,11 +13,9 @@ from syncwatch.static.library.tensors import (
     result,
     shape_of,
     sort_of,
-    spread,
     tensors,
 )
 from syncwatch.static.values import (
-    BOOL,
     FLOAT,
     INT,
     NONE,
@@ -30,14 +28,20 @@ from syncwatch.static.values import (
     Tensor,
     Tuple,
     Value,
-    join_all,
 )
 
 # ---------------------------------------------------------------------------------------- saving and loading
 
 
-@model("torch.save", "pickle.dump", "pickle.dumps", "safetensors.torch.save_file", "safetensors.torch.save",
-       "accelerate.utils.save", "torch.distributed.checkpoint.save")
+@model(
+    "torch.save",
+    "pickle.dump",
+    "pickle.dumps",
+    "safetensors.torch.save_file",
+    "safetensors.torch.save",
+    "accelerate.utils.save",
+    "torch.distributed.checkpoint.save",
+)
 def _save(m: Machine, call: LibCall) -> Value:
     """Every device tensor inside the object is copied to the host."""
     obj = call.arg(0, "obj", UNKNOWN)
@@ -62,8 +66,14 @@ def _reachable(value: Value, depth: int = 0) -> list[Tensor]:
     return found
 
 
-@model("torch.load", "torch.hub.load_state_dict_from_url", "safetensors.torch.load_file", "safetensors.torch.load",
-       "torch.utils.model_zoo.load_url", "torch.distributed.checkpoint.load")
+@model(
+    "torch.load",
+    "torch.hub.load_state_dict_from_url",
+    "safetensors.torch.load_file",
+    "safetensors.torch.load",
+    "torch.utils.model_zoo.load_url",
+    "torch.distributed.checkpoint.load",
+)
 def _load(m: Machine, call: LibCall) -> Value:
     """A state dict on the device that `map_location` names; what else a file holds is unknown."""
     where = call.arg(1, "map_location", call.kwargs.get("device"))
@@ -121,9 +131,17 @@ def _same(m: Machine, call: LibCall) -> Value:
     return Lib("syncwatch.identity")
 
 
-@model("torch.compiler.reset", "torch._dynamo.reset", "torch._dynamo.mark_dynamic", "torch.compiler.cudagraph_mark_step_begin",
-       "torch._dynamo.graph_break", "torch._dynamo.maybe_mark_dynamic", "torch._check", "torch._assert",
-       "torch._check_is_size")
+@model(
+    "torch.compiler.reset",
+    "torch._dynamo.reset",
+    "torch._dynamo.mark_dynamic",
+    "torch.compiler.cudagraph_mark_step_begin",
+    "torch._dynamo.graph_break",
+    "torch._dynamo.maybe_mark_dynamic",
+    "torch._check",
+    "torch._assert",
+    "torch._check_is_size",
+)
 def _nothing(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -160,8 +178,15 @@ def _checkpoint_sequential(m: Machine, call: LibCall) -> Value:
     return value
 
 
-@model("torch.func.vmap", "torch.vmap", "torch.func.grad", "torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian",
-       "torch.func.grad_and_value")
+@model(
+    "torch.func.vmap",
+    "torch.vmap",
+    "torch.func.grad",
+    "torch.func.jacrev",
+    "torch.func.jacfwd",
+    "torch.func.hessian",
+    "torch.func.grad_and_value",
+)
 def _transform(m: Machine, call: LibCall) -> Value:
     name = call.name.rpartition(".")[2]
     return Partial(Lib(f"syncwatch.{'vmap' if name == 'vmap' else name}"), call.args[:1])
@@ -205,8 +230,12 @@ def _functional_call(m: Machine, call: LibCall) -> Value:
 # ---------------------------------------------------------------------------------------- torch.nn.utils, init
 
 
-@model("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm", "torch.nn.utils.get_total_norm",
-       "torch.nn.utils.clip_grad.clip_grad_norm_")
+@model(
+    "torch.nn.utils.clip_grad_norm_",
+    "torch.nn.utils.clip_grad_norm",
+    "torch.nn.utils.get_total_norm",
+    "torch.nn.utils.clip_grad.clip_grad_norm_",
+)
 def _clip(m: Machine, call: LibCall) -> Value:
     """The total norm, on the parameters' device."""
     params = call.arg(0, "parameters", UNKNOWN)
@@ -258,7 +287,12 @@ def _pack(m: Machine, call: LibCall) -> Value:
     order: Value = NONE
     if unsorted is not None and getattr(unsorted, "value", None) is False and found:
         order = result(found, (None,), "int")
-    for name, value in (("data", whole), ("batch_sizes", sizes), ("sorted_indices", order), ("unsorted_indices", order)):
+    for name, value in (
+        ("data", whole),
+        ("batch_sizes", sizes),
+        ("sorted_indices", order),
+        ("unsorted_indices", order),
+    ):
         m.setattr(packed, name, value)
     del lengths
     return packed
@@ -296,15 +330,23 @@ def _move_packed(m: Machine, call: LibCall) -> Value:
     moved = m.new(_PACKED)
     for key, value in list(call.self.slots.items()):
         same = key == "batch_sizes" or type(value) is not Tensor
-        m.setattr(moved, key, value if same else m.method(value, call.name.rpartition(".")[2], call.args, dict(call.kwargs)))
+        m.setattr(
+            moved, key, value if same else m.method(value, call.name.rpartition(".")[2], call.args, dict(call.kwargs))
+        )
     return moved
 
 
 # ---------------------------------------------------------------------------------------- profilers, loggers, testing
 
 
-@model("torch.profiler.profile", "torch.profiler.record_function", "torch.autograd.profiler.profile",
-       "torch.profiler.schedule", "torch.profiler.tensorboard_trace_handler", "torch.autograd.profiler.record_function")
+@model(
+    "torch.profiler.profile",
+    "torch.profiler.record_function",
+    "torch.autograd.profiler.profile",
+    "torch.profiler.schedule",
+    "torch.profiler.tensorboard_trace_handler",
+    "torch.autograd.profiler.record_function",
+)
 def _profiler(m: Machine, call: LibCall) -> Value:
     return m.new(call.name)
 
@@ -319,11 +361,17 @@ ALIASES["torch.utils.tensorboard.writer.SummaryWriter"] = "torch.utils.tensorboa
 BASES["torch.utils.tensorboard.SummaryWriter"] = ()
 
 
-@model("torch.utils.tensorboard.SummaryWriter.add_scalar", "torch.utils.tensorboard.SummaryWriter.add_scalars",
-       "torch.utils.tensorboard.SummaryWriter.add_histogram", "torch.utils.tensorboard.SummaryWriter.add_image",
-       "torch.utils.tensorboard.SummaryWriter.add_images", "torch.utils.tensorboard.SummaryWriter.add_embedding",
-       "torch.utils.tensorboard.SummaryWriter.add_video", "torch.utils.tensorboard.SummaryWriter.add_tensor",
-       "torch.utils.tensorboard.SummaryWriter.add_pr_curve")
+@model(
+    "torch.utils.tensorboard.SummaryWriter.add_scalar",
+    "torch.utils.tensorboard.SummaryWriter.add_scalars",
+    "torch.utils.tensorboard.SummaryWriter.add_histogram",
+    "torch.utils.tensorboard.SummaryWriter.add_image",
+    "torch.utils.tensorboard.SummaryWriter.add_images",
+    "torch.utils.tensorboard.SummaryWriter.add_embedding",
+    "torch.utils.tensorboard.SummaryWriter.add_video",
+    "torch.utils.tensorboard.SummaryWriter.add_tensor",
+    "torch.utils.tensorboard.SummaryWriter.add_pr_curve",
+)
 def _add(m: Machine, call: LibCall) -> Value:
     """Each converts what it is given with `x.detach().cpu().numpy()`."""
     name = call.name.rpartition(".")[2]
@@ -339,10 +387,32 @@ def _add(m: Machine, call: LibCall) -> Value:
     return NONE
 
 
-@default("torch.utils.tensorboard.", "torch.profiler.", "torch.utils.", "torch.onnx.", "torch.library.", "torch.ops.",
-         "torch.testing.", "torch.fx.", "torch.jit.", "torch.func.", "torch.export.", "torch.hub.", "torch.quantization.",
-         "torch.ao.", "torch.nn.utils.", "torch.nn.init.", "torch.multiprocessing.", "torch.package.", "torch.futures.",
-         "torch.compiler.", "torch._dynamo.", "torch._inductor.", "torch._C.", "torch.random.")
+@default(
+    "torch.utils.tensorboard.",
+    "torch.profiler.",
+    "torch.utils.",
+    "torch.onnx.",
+    "torch.library.",
+    "torch.ops.",
+    "torch.testing.",
+    "torch.fx.",
+    "torch.jit.",
+    "torch.func.",
+    "torch.export.",
+    "torch.hub.",
+    "torch.quantization.",
+    "torch.ao.",
+    "torch.nn.utils.",
+    "torch.nn.init.",
+    "torch.multiprocessing.",
+    "torch.package.",
+    "torch.futures.",
+    "torch.compiler.",
+    "torch._dynamo.",
+    "torch._inductor.",
+    "torch._C.",
+    "torch.random.",
+)
 def _quiet(m: Machine, call: LibCall) -> Value:
     return UNKNOWN
 
@@ -355,6 +425,3 @@ def _seed(m: Machine, call: LibCall) -> Value:
 @model("torch.testing.assert_close")
 def _assert_close(m: Machine, call: LibCall) -> Value:
     return NONE
-
-
-__all__ = ["BOOL", "join_all", "spread"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.frameworks import assumed_batch, to_device
+from syncwatch.static.library.frameworks import to_device
+from syncwatch.static.library.lightning import assumed_batch
 from syncwatch.static.library.modules import where_of
 from syncwatch.static.library.protocol import (
     ALIASES,
     BASES,
-    MODELS,
     PREFIX_BASES,
     LibCall,
     Machine,
@@ -16,23 +16,19 @@ from syncwatch.static.library.protocol import (
     default,
     model,
 )
-from syncwatch.static.library.tensors import HOST, Where, contents, given, on, replaced, result, tensors
+from syncwatch.static.library.tensors import HOST, contents, given, on, replaced, result, tensors
 from syncwatch.static.library.torch_transfers import moved
 from syncwatch.static.values import (
-    FLOAT,
     INT,
     NONE,
     REST,
     STR,
     TRUE,
     UNKNOWN,
-    Const,
-    Host,
     Obj,
     Tensor,
     Value,
     const,
-    join,
 )
 
 _MODEL = "transformers.PreTrainedModel"
@@ -44,23 +40,60 @@ BASES[_MODEL] = ("torch.nn.Module",)
 BASES["transformers.Trainer"] = ()
 BASES["transformers.Seq2SeqTrainer"] = ("transformers.Trainer",)
 BASES["transformers.BatchEncoding"] = BASES["transformers.ModelOutput"] = ("dict",)
-for _name in ("AutoModel", "AutoModelForCausalLM", "AutoModelForSequenceClassification", "AutoModelForSeq2SeqLM",
-              "AutoModelForMaskedLM", "AutoModelForTokenClassification", "AutoModelForQuestionAnswering",
-              "AutoModelForImageClassification", "AutoModelForVision2Seq", "AutoModelForSpeechSeq2Seq",
-              "CLIPTextModel", "CLIPVisionModelWithProjection", "CLIPTextModelWithProjection", "CLIPModel", "T5EncoderModel",
-              "T5ForConditionalGeneration", "GPT2LMHeadModel", "LlamaForCausalLM", "BertModel", "BertForMaskedLM",
-              "BertForSequenceClassification", "ViTModel", "ViTForImageClassification", "Wav2Vec2Model", "LlamaModel"):
+for _name in (
+    "AutoModel",
+    "AutoModelForCausalLM",
+    "AutoModelForSequenceClassification",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForMaskedLM",
+    "AutoModelForTokenClassification",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForImageClassification",
+    "AutoModelForVision2Seq",
+    "AutoModelForSpeechSeq2Seq",
+    "CLIPTextModel",
+    "CLIPVisionModelWithProjection",
+    "CLIPTextModelWithProjection",
+    "CLIPModel",
+    "T5EncoderModel",
+    "T5ForConditionalGeneration",
+    "GPT2LMHeadModel",
+    "LlamaForCausalLM",
+    "BertModel",
+    "BertForMaskedLM",
+    "BertForSequenceClassification",
+    "ViTModel",
+    "ViTForImageClassification",
+    "Wav2Vec2Model",
+    "LlamaModel",
+):
     BASES[f"transformers.{_name}"] = (_MODEL,)
 _DIFFUSER = "diffusers.ModelMixin"
 ALIASES["diffusers.models.modeling_utils.ModelMixin"] = _DIFFUSER
 BASES[_DIFFUSER] = ("torch.nn.Module",)
-for _name in ("UNet2DConditionModel", "UNet2DModel", "AutoencoderKL", "ControlNetModel", "Transformer2DModel", "VQModel",
-              "SD3Transformer2DModel", "FluxTransformer2DModel"):
+for _name in (
+    "UNet2DConditionModel",
+    "UNet2DModel",
+    "AutoencoderKL",
+    "ControlNetModel",
+    "Transformer2DModel",
+    "VQModel",
+    "SD3Transformer2DModel",
+    "FluxTransformer2DModel",
+):
     BASES[f"diffusers.{_name}"] = (_DIFFUSER,)
 _SCHEDULER = "diffusers.SchedulerMixin"
 PREFIX_BASES.append(("diffusers.schedulers.", _SCHEDULER))
-for _name in ("DDPMScheduler", "DDIMScheduler", "EulerDiscreteScheduler", "PNDMScheduler", "FlowMatchEulerDiscreteScheduler",
-              "DPMSolverMultistepScheduler", "LMSDiscreteScheduler", "UniPCMultistepScheduler"):
+for _name in (
+    "DDPMScheduler",
+    "DDIMScheduler",
+    "EulerDiscreteScheduler",
+    "PNDMScheduler",
+    "FlowMatchEulerDiscreteScheduler",
+    "DPMSolverMultistepScheduler",
+    "LMSDiscreteScheduler",
+    "UniPCMultistepScheduler",
+):
     BASES[f"diffusers.{_name}"] = (_SCHEDULER,)
 BASES[_SCHEDULER] = ()
 
@@ -74,13 +107,24 @@ def pretrained(m: Machine, type_: str, device: Value = None) -> Obj:
     named = m.device_of(device) if given(device) else None
     where = on(named) if named is not None else HOST
     m.setattr(made, "training", const(False))
-    m.setattr(made, "<weights>", Tensor(where.device, where.sure, None, "float", pinned=False, requires_grad=True,
-                                        parameter=True, index=where.index))
+    m.setattr(
+        made,
+        "<weights>",
+        Tensor(
+            where.device, where.sure, None, "float", pinned=False, requires_grad=True, parameter=True, index=where.index
+        ),
+    )
     return made
 
 
-@model(f"{_MODEL}.from_pretrained", f"{_MODEL}.from_config", f"{_DIFFUSER}.from_pretrained", f"{_DIFFUSER}.from_config",
-       f"{_DIFFUSER}.from_single_file", f"{_MODEL}._from_config")
+@model(
+    f"{_MODEL}.from_pretrained",
+    f"{_MODEL}.from_config",
+    f"{_DIFFUSER}.from_pretrained",
+    f"{_DIFFUSER}.from_config",
+    f"{_DIFFUSER}.from_single_file",
+    f"{_MODEL}._from_config",
+)
 def _from_pretrained(m: Machine, call: LibCall) -> Value:
     cls = call.self if call.self is not None else UNKNOWN
     type_ = cls.name if type(cls).__name__ == "Lib" else None
@@ -154,8 +198,7 @@ def _output_field(m: Machine, obj: Value, name: str) -> Value:
 
 @model("transformers.ModelOutput.__getitem__")
 def _output_item(m: Machine, call: LibCall) -> Value:
-    held = call.self.slots.get(REST, UNKNOWN) if type(call.self) is Obj else UNKNOWN
-    return held
+    return call.self.slots.get(REST, UNKNOWN) if type(call.self) is Obj else UNKNOWN
 
 
 @model("transformers.ModelOutput.to_tuple")
@@ -193,9 +236,16 @@ def _config(m: Machine, obj: Value, name: str) -> Value:
     return UNKNOWN
 
 
-@model(f"{_MODEL}.gradient_checkpointing_enable", f"{_MODEL}.save_pretrained", f"{_MODEL}.resize_token_embeddings",
-       f"{_DIFFUSER}.enable_gradient_checkpointing", f"{_DIFFUSER}.save_pretrained", f"{_MODEL}.post_init",
-       f"{_MODEL}.tie_weights", f"{_MODEL}.init_weights")
+@model(
+    f"{_MODEL}.gradient_checkpointing_enable",
+    f"{_MODEL}.save_pretrained",
+    f"{_MODEL}.resize_token_embeddings",
+    f"{_DIFFUSER}.enable_gradient_checkpointing",
+    f"{_DIFFUSER}.save_pretrained",
+    f"{_MODEL}.post_init",
+    f"{_MODEL}.tie_weights",
+    f"{_MODEL}.init_weights",
+)
 def _model_none(m: Machine, call: LibCall) -> Value:
     return NONE
 
@@ -206,8 +256,13 @@ _TOKENIZER = "transformers.Tokenizer"
 BASES[_TOKENIZER] = ()
 
 
-@model(f"{_TOKENIZER}.__call__", f"{_TOKENIZER}.encode_plus", f"{_TOKENIZER}.batch_encode_plus", f"{_TOKENIZER}.pad",
-       f"{_TOKENIZER}.apply_chat_template")
+@model(
+    f"{_TOKENIZER}.__call__",
+    f"{_TOKENIZER}.encode_plus",
+    f"{_TOKENIZER}.batch_encode_plus",
+    f"{_TOKENIZER}.pad",
+    f"{_TOKENIZER}.apply_chat_template",
+)
 def _tokenize(m: Machine, call: LibCall) -> Value:
     """Host tensors with `return_tensors="pt"`, else lists."""
     made = m.new("transformers.BatchEncoding")
@@ -261,8 +316,14 @@ def _encode(m: Machine, call: LibCall) -> Value:
     return m.list(None, INT)
 
 
-@attribute(f"{_TOKENIZER}.eos_token_id", f"{_TOKENIZER}.pad_token_id", f"{_TOKENIZER}.bos_token_id",
-           f"{_TOKENIZER}.vocab_size", f"{_TOKENIZER}.mask_token_id", f"{_TOKENIZER}.model_max_length")
+@attribute(
+    f"{_TOKENIZER}.eos_token_id",
+    f"{_TOKENIZER}.pad_token_id",
+    f"{_TOKENIZER}.bos_token_id",
+    f"{_TOKENIZER}.vocab_size",
+    f"{_TOKENIZER}.mask_token_id",
+    f"{_TOKENIZER}.model_max_length",
+)
 def _token_id(m: Machine, obj: Value, name: str) -> Value:
     return INT
 
@@ -270,8 +331,12 @@ def _token_id(m: Machine, obj: Value, name: str) -> Value:
 # ---------------------------------------------------------------------------------------- the Trainer's hooks
 
 
-@assumes("transformers.Trainer.compute_loss", "transformers.Trainer.training_step", "transformers.Trainer.prediction_step",
-         hot=True)
+@assumes(
+    "transformers.Trainer.compute_loss",
+    "transformers.Trainer.training_step",
+    "transformers.Trainer.prediction_step",
+    hot=True,
+)
 def _trainer_hook(m: Machine, obj: Obj, name: str) -> Value:
     """The Trainer hands over inputs that it has moved to the device."""
     if name == "inputs":
@@ -282,8 +347,7 @@ def _trainer_hook(m: Machine, obj: Obj, name: str) -> Value:
 @model("transformers.Trainer.compute_loss", "transformers.Trainer.training_step")
 def _trainer_loss(m: Machine, call: LibCall) -> Value:
     accelerator = m.accelerator()
-    loss = Tensor(accelerator.type, accelerator.sure, (), "float", requires_grad=True)
-    return loss
+    return Tensor(accelerator.type, accelerator.sure, (), "float", requires_grad=True)
 
 
 @model("transformers.Trainer._prepare_inputs")
@@ -318,7 +382,12 @@ def _diffusers(m: Machine, call: LibCall) -> Value:
 ALIASES["diffusers.utils.torch_utils.randn_tensor"] = "diffusers.randn_tensor"
 
 
-@model(f"{_SCHEDULER}.add_noise", f"{_SCHEDULER}.scale_model_input", f"{_SCHEDULER}.get_velocity", f"{_SCHEDULER}.scale_noise")
+@model(
+    f"{_SCHEDULER}.add_noise",
+    f"{_SCHEDULER}.scale_model_input",
+    f"{_SCHEDULER}.get_velocity",
+    f"{_SCHEDULER}.scale_noise",
+)
 def _add_noise(m: Machine, call: LibCall) -> Value:
     found = tensors([*call.args[:1], *(v for k, v in call.kwargs.items() if k in ("sample", "original_samples"))])
     return result(found, found[0].shape, found[0].dtype) if found else UNKNOWN
@@ -342,125 +411,3 @@ def _set_timesteps(m: Machine, call: LibCall) -> Value:
     if type(call.self) is Obj:
         m.setattr(call.self, "timesteps", Tensor(where.device, where.sure, (None,), None, requires_grad=False))
     return NONE
-
-
-# ---------------------------------------------------------------------------------------- timm, torchvision, torchmetrics
-
-
-@default("timm.", "torchvision.", "torchaudio.", "open_clip.", "clip.", "peft.", "segmentation_models_pytorch.",
-         "efficientnet_pytorch.", "ultralytics.")
-def _model_library(m: Machine, call: LibCall) -> Value:
-    name = call.name.rpartition(".")[2]
-    if call.name in ("timm.create_model", "timm.models.create_model") or (
-        call.name.startswith("torchvision.models.") and name.islower() and call.self is None and "weights" not in name
-        and not name.startswith(("get_", "list_"))
-    ):
-        return pretrained(m, "torch.nn.Module")
-    if call.name.startswith(("torchvision.transforms.functional.", "torchvision.transforms.v2.functional.")):
-        first = call.arg(0, None, UNKNOWN)
-        if name in ("to_tensor", "pil_to_tensor", "to_image"):
-            return Tensor("cpu", shape=(None, None, None), dtype="float" if name == "to_tensor" else "uint8", pinned=False,
-                          dense=True, requires_grad=False)
-        return result([first], None, "float") if type(first) is Tensor else UNKNOWN
-    if call.name.startswith("torchvision.ops."):
-        found = tensors([*call.args, *call.kwargs.values()])
-        if not found:
-            return UNKNOWN
-        if name in ("nms", "batched_nms"):
-            return result(found, (None,), "int", grad=False)
-        return result(found, None, "float")
-    return UNKNOWN
-
-
-@model("torchvision.transforms.Compose.__init__")
-def _compose(m: Machine, call: LibCall) -> Value:
-    if type(call.self) is Obj:
-        m.setattr(call.self, "transforms", call.arg(0, "transforms", UNKNOWN))
-    return NONE
-
-
-@model("torchvision.transforms.Compose.__call__")
-def _compose_call(m: Machine, call: LibCall) -> Value:
-    value = call.arg(0, "img", UNKNOWN)
-    inner = m.iterate(call.self.slots.get("transforms", UNKNOWN)) if type(call.self) is Obj else None
-    for transform in (inner.items or ()) if inner is not None else ():
-        value = m.call(transform, (value,))
-    return value
-
-
-@model("torchvision.transforms.ToTensor.__call__", "torchvision.transforms.PILToTensor.__call__")
-def _to_tensor(m: Machine, call: LibCall) -> Value:
-    return Tensor("cpu", shape=(None, None, None), dtype="float", pinned=False, dense=True, requires_grad=False)
-
-
-@model(*(f"torchvision.transforms.{name}.__call__" for name in (
-    "Normalize", "Resize", "CenterCrop", "RandomCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomResizedCrop",
-    "ColorJitter", "RandomRotation", "RandomErasing", "Pad", "ConvertImageDtype", "GaussianBlur", "Grayscale",
-    "RandomAffine", "RandomApply", "Lambda", "ToPILImage")))
-def _transform(m: Machine, call: LibCall) -> Value:
-    first = call.arg(0, None, UNKNOWN)
-    return result([first], None, first.dtype) if type(first) is Tensor and not call.name.endswith("Image.__call__") else UNKNOWN
-
-
-for _name in """MNIST FashionMNIST CIFAR10 CIFAR100 ImageFolder ImageNet SVHN STL10 KMNIST EMNIST DatasetFolder FakeData
-        OxfordIIITPet Flowers102 Food101 StanfordCars Caltech101 EuroSAT""".split():
-    BASES[f"torchvision.datasets.{_name}"] = ("torchvision.datasets.VisionDataset",)
-BASES["torchvision.datasets.VisionDataset"] = ("torch.utils.data.Dataset",)
-
-
-@model("torchvision.datasets.VisionDataset.__init__")
-def _vision(m: Machine, call: LibCall) -> Value:
-    if type(call.self) is Obj:
-        transform = call.kwargs.get("transform", call.arg(2) if len(call.args) > 2 else None)
-        if transform is None and len(call.args) == 2 and call.self.type in ("torchvision.datasets.ImageFolder",):
-            transform = call.args[1]
-        m.setattr(call.self, "transform", transform if transform is not None else NONE)
-    return NONE
-
-
-@model("torchvision.datasets.VisionDataset.__getitem__")
-def _vision_item(m: Machine, call: LibCall) -> Value:
-    """(image, label): what the transform makes of an image, and the class's number."""
-    from syncwatch.static.values import Tuple
-
-    transform = call.self.slots.get("transform", NONE) if type(call.self) is Obj else NONE
-    image = m.call(transform, (UNKNOWN,)) if given(transform) else Host("PIL.Image.Image")
-    return Tuple((image, INT))
-
-
-_METRIC = "torchmetrics.Metric"
-PREFIX_BASES.append(("torchmetrics.", _METRIC))
-BASES[_METRIC] = ("torch.nn.Module",)
-
-
-@model(f"{_METRIC}.__init__", f"{_METRIC}.reset")
-def _metric(m: Machine, call: LibCall) -> Value:
-    if type(call.self) is Obj and call.name.endswith("__init__"):
-        m.setattr(call.self, "training", TRUE)
-        m.setattr(call.self, "<weights>", Tensor("cpu", shape=None, dtype="float", requires_grad=False))
-        m.setattr(call.self, "<buffer><weights>", TRUE)
-    return NONE
-
-
-@model(f"{_METRIC}.__call__", f"{_METRIC}.forward", f"{_METRIC}.compute")
-def _metric_value(m: Machine, call: LibCall) -> Value:
-    found = tensors(call.args)
-    own = where_of(call.self) if type(call.self) is Obj else None
-    if not found and own is None:
-        return UNKNOWN
-    place: Where | None = None if found else own
-    return result(found, None, "float", place=place, grad=False)
-
-
-@model(f"{_METRIC}.update")
-def _metric_update(m: Machine, call: LibCall) -> Value:
-    return NONE
-
-
-@default("torchmetrics.functional.")
-def _metric_function(m: Machine, call: LibCall) -> Value:
-    found = tensors(call.args)
-    return result(found, None, "float", grad=False) if found else UNKNOWN
-
-
-__all__ = ["FLOAT", "MODELS", "Const", "join"]

@@ -20,7 +20,6 @@ from syncwatch.static.library import protocol  # noqa: E402
 from syncwatch.static.library.protocol import LibCall  # noqa: E402
 from syncwatch.static.values import (  # noqa: E402
     ITEMS,
-    NONE,
     UNKNOWN,
     Device,
     Dtype,
@@ -106,8 +105,14 @@ def sort_of(dtype: Any) -> str:
 def abstract(value: Any, device: str = "cuda") -> Any:
     """The abstract value of a real one, as if its tensors were on `device`."""
     if isinstance(value, torch.Tensor):
-        return Tensor(device, shape=tuple(value.shape), dtype=sort_of(value.dtype), dense=True, pinned=False,
-                      requires_grad=value.requires_grad)
+        return Tensor(
+            device,
+            shape=tuple(value.shape),
+            dtype=sort_of(value.dtype),
+            dense=True,
+            pinned=False,
+            requires_grad=value.requires_grad,
+        )
     if isinstance(value, torch.dtype):
         return Dtype(str(value).removeprefix("torch."))
     if isinstance(value, torch.device):
@@ -227,8 +232,20 @@ for _name in ("add", "mul", "eq"):
     call(f"torch.{_name}", b(), 2)
     call(f"torch.{_name}", b(), b())
 call("torch.div", n(), n() + 1, rounding_mode="floor")
-for _name in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__rtruediv__", "__pow__", "__lt__",
-              "__eq__", "__floordiv__", "__mod__"):
+for _name in (
+    "__add__",
+    "__radd__",
+    "__sub__",
+    "__rsub__",
+    "__mul__",
+    "__truediv__",
+    "__rtruediv__",
+    "__pow__",
+    "__lt__",
+    "__eq__",
+    "__floordiv__",
+    "__mod__",
+):
     call(f"torch.Tensor.{_name}", x(), 2)
     call(f"torch.Tensor.{_name}", n(), 2)
 for _name in ("__and__", "__or__", "__xor__"):
@@ -511,7 +528,9 @@ def test_result_of_a_call(name: str, args: tuple[Any, ...], kwargs: dict[str, An
     model = find(name)
     got = model(
         Machine(),
-        LibCall(name, tuple(values[method:]), {k: abstract(v) for k, v in kwargs.items()}, values[0] if method else None),
+        LibCall(
+            name, tuple(values[method:]), {k: abstract(v) for k, v in kwargs.items()}, values[0] if method else None
+        ),
     )
     assert not list(covers(got, expected)), list(covers(got, expected))
     assert not list(on_device(got))
@@ -583,5 +602,3 @@ def test_backward_of_a_mask_counts_it_again() -> None:
     loss = find("torch.Tensor.sum")(m, LibCall("torch.Tensor.sum", (), {}, picked))
     find("torch.Tensor.backward")(m, LibCall("torch.Tensor.backward", (), {}, loss))
     assert m.asked == ["torch.nonzero"]
-
-
