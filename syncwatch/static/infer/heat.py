@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from syncwatch.static import ir
-from syncwatch.static.values import Const, Func, Host, Iter, Obj, Tuple, Value
+from syncwatch.static.values import Bound, Const, Func, Host, Iter, Obj, Tuple, Value
 
 if TYPE_CHECKING:
     from syncwatch.static.infer.machine import Interpreter
@@ -76,7 +76,7 @@ def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
     if _over_parts(node.iter) or _is_literal(seq):
         return frame.heat
     if any(_EPOCH.search(n) for n in names) and not _trains(node.body):
-        return "epoch"
+        return "step" if _calls_training(m, node.body) else "epoch"
     if _holds_batch_loop(node.body):
         return "epoch"
     if any(_BATCHES.search(n) or _STEPS.search(n) for n in names):
@@ -130,29 +130,52 @@ def _names(node: Any, depth: int = 0) -> list[str]:
     return []
 
 
-_BODY: dict[int, tuple[bool, bool, bool, Any]] = {}
+class _Body(NamedTuple):
+    """What the text of a block alone says."""
+
+    trains: bool
+    works: bool
+    batches: bool
+    calls: tuple[Any, ...]  # the expressions that are called
+    block: ir.Block
 
 
-def _facts_of(block: ir.Block) -> tuple[bool, bool, bool, Any]:
-    """(trains, works, holds a batch loop) of a loop's body, by its text alone."""
+_BODY: dict[int, _Body] = {}
+
+
+def _facts_of(block: ir.Block) -> _Body:
+    """What a loop's body does, by its text alone."""
     known = _BODY.get(id(block))
-    if known is None or known[3] is not block:
+    if known is None or known.block is not block:
         finder = _Finder()
         finder.block(block)
-        known = _BODY[id(block)] = (finder.trains, finder.works, finder.batches, block)
+        calls = tuple(finder.calls)
+        known = _BODY[id(block)] = _Body(finder.trains, finder.works, finder.batches, calls, block)
     return known
 
 
 def _trains(block: ir.Block) -> bool:
-    return _facts_of(block)[0] and not _facts_of(block)[2]
+    return _facts_of(block).trains and not _facts_of(block).batches
 
 
 def _works(block: ir.Block) -> bool:
-    return _facts_of(block)[1]
+    return _facts_of(block).works
 
 
 def _holds_batch_loop(block: ir.Block) -> bool:
-    return _facts_of(block)[2]
+    return _facts_of(block).batches
+
+
+def _calls_training(m: Interpreter, block: ir.Block, depth: int = 0) -> bool:
+    """Whether an epoch is one step: the functions that it calls train, and none of them loops over batches."""
+    from syncwatch.static.infer.narrowing import peek
+
+    called = [peek(m, node) for node in _facts_of(block).calls]
+    bodies = [f.node.body for f in (v.func if type(v) is Bound else v for v in called) if type(f) is Func]
+    bodies = [body for body in bodies if type(body) is tuple]
+    if any(_holds_batch_loop(body) for body in bodies):
+        return False
+    return any(_trains(body) or (depth < 2 and _calls_training(m, body, depth + 1)) for body in bodies)
 
 
 def holds_batch_loop(block: Any) -> bool:
@@ -165,6 +188,7 @@ class _Finder:
 
     def __init__(self) -> None:
         self.trains = self.works = self.batches = False
+        self.calls: list[Any] = []
 
     def block(self, block: ir.Block) -> None:
         for s in block:
@@ -198,6 +222,7 @@ class _Finder:
             return
         if kind is ir.Call:
             self.works = True
+            self.calls.append(e.func)
             if type(e.func) is ir.Attr:
                 if e.func.attr in ("backward", "zero_grad") or (
                     e.func.attr == "step" and "optim" in " ".join(_names(e.func.value)).lower()

@@ -153,3 +153,26 @@ def test_what_is_cached_runs_once(check):
             fresh(4, "cuda")
         """
     )
+
+
+def test_an_epoch_that_is_one_step(check):
+    """Training on the whole graph: no loop over batches lies between the epoch and the update."""
+    check(
+        """
+        import torch
+
+        net = torch.nn.Linear(4, 2).to("cuda")
+        opt = torch.optim.Adam(net.parameters())
+        x = torch.randn(9, 4, device="cuda")
+
+        def train():
+            opt.zero_grad()
+            loss = net(x).mean()
+            loss.backward()
+            opt.step()
+            return float(loss)  # sync
+
+        for epoch in range(100):
+            loss = train()
+        """
+    )

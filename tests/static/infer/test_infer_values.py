@@ -386,3 +386,36 @@ for step in range(3):
     pick(Mode.DEVICE).item()  # sync
 """
     )
+
+
+def test_named_tuples_with_a_field_replaced(check):
+    check(
+        """
+        from typing import NamedTuple
+        import torch
+
+        class Batch(NamedTuple):
+            x: torch.Tensor
+            host: torch.Tensor
+
+        for step in range(3):
+            batch = Batch(torch.rand(3, device="cuda"), torch.rand(3))
+            batch = batch._replace(x=batch.x * 2)
+            batch.x.sum().item()  # sync
+            batch.host.sum().item()
+        """
+    )
+
+
+def test_host_data_on_the_default_device(check):
+    check(
+        """
+        import torch
+
+        torch.set_default_device("cuda")
+        for step in range(3):
+            torch.tensor([1.0, 2.0])  # sync
+            torch.tensor([1.0, 2.0], device="cpu")
+            torch.zeros(3)
+        """
+    )

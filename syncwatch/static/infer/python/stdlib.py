@@ -230,17 +230,17 @@ def _fields(m: Any, c: LibCall) -> Value:
     return Tuple(tuple(made))
 
 
-@model("dataclasses.asdict", "dataclasses.astuple")
+@model("dataclasses.asdict", "dataclasses.astuple", "typing.NamedTuple._asdict")
 def _asdict(m: Any, c: LibCall) -> Value:
-    v = c.arg(0)
+    v = c.self if c.self is not None else c.arg(0)
     if type(v) is Obj:
         return m.dict({k: x for k, x in v.slots.items() if isinstance(k, str)})
     return UNKNOWN
 
 
-@model("dataclasses.replace")
+@model("dataclasses.replace", "typing.NamedTuple._replace")
 def _replace(m: Any, c: LibCall) -> Value:
-    v = c.arg(0)
+    v = c.self if c.self is not None else c.arg(0)
     if type(v) is not Obj:
         return UNKNOWN
     new = m.new(v.type)
