@@ -26,7 +26,8 @@ from syncwatch.static.library.tensors import (
 )
 from syncwatch.static.values import UNKNOWN, Array, Const, Tensor, Value
 
-_SIZED = "zeros ones empty rand randn".split()
+_SIZED_TEXT = "zeros ones empty rand randn"
+_SIZED = _SIZED_TEXT.split()
 _DEVICE_POSITION = {"tensor": None, "as_tensor": 2, "asarray": None}
 
 
@@ -152,7 +153,7 @@ def _normal(m: Machine, call: LibCall) -> Value:
 def _data_shape(value: Value, depth: int = 0) -> Shape:
     """The shape that nested host data has."""
     if type(value) is Tensor or type(value) is Array:
-        return value.shape  # type: ignore[no-any-return]
+        return value.shape
     if is_number(value):
         return ()
     items = elements(value)
