@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "select": {"model", "catalog", "config"},
     "suppress": {"model", "repair", "select"},
     "judge": {"model", "catalog", "config"},
+    "proof": {"model", "catalog"},
     "static": {"model", "facts"},
     "runtime": {"model", "facts"},
     # the emulated device is one of the sources of waits that the recorder counts

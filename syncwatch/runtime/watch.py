@@ -147,6 +147,7 @@ class Pass:
 
     def finish(self, *, failed: bool) -> None:
         """Closes the report and holds it to the budget. An exception of the code itself is never replaced."""
+        __tracebackhide__ = True  # pytest shows the test, not us
         self.region.open = False
         owner = self.owner
         owner.report = self.report
