@@ -38,7 +38,7 @@ HAZARD = CLEAN.replace(".sum()", ".sum().item()")
 def git(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs git in a folder with an environment in which pre-commit keeps its own things."""
     environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("GIT_")},
+        **{key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "PYTHON"))},
         "PRE_COMMIT_HOME": str(tmp_path / "pre-commit"),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
