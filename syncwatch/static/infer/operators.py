@@ -90,6 +90,10 @@ def binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, *, inp
 def _binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, inplace: bool) -> Value:
     name, compute = _BINARY[op]
     a, b = type(left), type(right)
+    if a is Obj and b is Tensor:
+        own = _own_operator(left, name, inplace)
+        if own is not None:
+            return m.call(Bound(own, left), (right,))
     if a is Tensor or b is Tensor:
         if op == "%" and a is not Tensor:  # "…" % tensor
             if _is_text(left):
@@ -99,11 +103,10 @@ def _binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, inpla
         return _constants(op, compute, left, right)
     if op == "%" and _is_text(left):
         return text_modulo(m, left, right)
-    if a is Obj and isinstance(left.type, Class):
-        method = class_attr(left.type, f"__i{name}__") if inplace else None
-        method = method or class_attr(left.type, f"__{name}__")
-        if type(method) is Func:
-            return m.call(Bound(method, left), (right,))
+    if a is Obj:
+        own = _own_operator(left, name, inplace)
+        if own is not None:
+            return m.call(Bound(own, left), (right,))
     if b is Obj and isinstance(right.type, Class):
         method = class_attr(right.type, f"__r{name}__")
         if type(method) is Func:
@@ -130,6 +133,15 @@ def _binary(m: Interpreter, op: str, left: Value, right: Value, node: Any, inpla
             if type(member) is Bound:
                 return m.call(member, (left if flipped else right,))
     return UNKNOWN
+
+
+def _own_operator(v: Obj, name: str, inplace: bool) -> Func | None:
+    """The operator that a class of the project defines itself."""
+    if not isinstance(v.type, Class):
+        return None
+    method = class_attr(v.type, f"__i{name}__") if inplace else None
+    method = method or class_attr(v.type, f"__{name}__")
+    return method if type(method) is Func else None
 
 
 def _constants(op: str, compute: Callable[[Any, Any], Any], left: Const, right: Const) -> Value:
@@ -308,6 +320,10 @@ def compare(m: Interpreter, op: str, left: Value, right: Value, node: Any) -> Va
 def _compare(m: Interpreter, op: str, left: Value, right: Value) -> Value:
     name, compute = _COMPARE[op]
     a, b = type(left), type(right)
+    if a is Obj and b is Tensor:
+        own = _own_operator(left, name, False)
+        if own is not None:
+            return m.call(Bound(own, left), (right,))
     if a is Tensor or b is Tensor:
         other = right if a is Tensor else left
         if op in ("==", "!=") and (other == NONE or _is_text(other)):
