@@ -29,10 +29,12 @@ _SCALARS = {
     "all": "bool", "dot": None, "linalg.norm": "float", "percentile": "float", "quantile": "float", "ptp": None,
     "count_nonzero": "int", "average": "float", "nanmax": None, "nanmin": None,
 }  # fmt: skip
-_SAME = """abs absolute exp log log2 log10 log1p sqrt square sin cos tan tanh sign floor ceil round rint clip cumsum cumprod sort
+_SAME = """abs absolute exp log log2 log10 log1p sqrt square sin cos tan tanh sign floor ceil round rint clip cumsum
+    cumprod sort
     argsort flip roll nan_to_num isnan isinf isfinite logical_not logical_and logical_or maximum minimum add subtract
     multiply divide power where mod negative float_power squeeze expand_dims reshape transpose swapaxes moveaxis
-    concatenate stack vstack hstack repeat tile pad unique diff take interp histogram bincount digitize nonzero argwhere
+    concatenate stack vstack hstack repeat tile pad unique diff take interp histogram bincount digitize nonzero
+    argwhere
     flatnonzero searchsorted split array_split meshgrid outer matmul einsum cross convolve tril triu diag ravel
     broadcast_to rollaxis delete insert append atleast_1d atleast_2d column_stack"""
 
@@ -160,7 +162,7 @@ def _array(value: Value, sort: str | None) -> Value:
         return Array(
             "numpy.ndarray", (len(items),), sort or (kinds.pop() if len(kinds) == 1 and "number" not in kinds else None)
         )
-    inner = next((v for v in contents(value) if v is not value), None)
+    inner: Value = next((v for v in contents(value) if v is not value), None)
     if is_number(inner):
         return Array("numpy.ndarray", (None,), sort or (None if inner.kind == "number" else inner.kind))
     return Array("numpy.ndarray", None, sort or (inner.dtype if type(inner) in (Tensor, Array) else None))
@@ -243,8 +245,8 @@ def _array_method(m: Machine, call: LibCall) -> Value:
     if name in ("sort", "fill", "setflags", "tofile", "put", "itemset"):
         return NONE
     if name == "reshape":
-        shape = sizes(call.args)
-        return Array("numpy.ndarray", None if shape is None else tuple(None if n == -1 else n for n in shape), sort)
+        wanted = sizes(call.args)
+        return Array("numpy.ndarray", None if wanted is None else tuple(None if n == -1 else n for n in wanted), sort)
     if name == "copy":
         return x
     return Array("numpy.ndarray", None, sort)

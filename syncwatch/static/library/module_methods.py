@@ -14,7 +14,7 @@ from syncwatch.static.library.modules import (
     place,
     where_of,
 )
-from syncwatch.static.library.protocol import LibCall, Machine, attribute, model
+from syncwatch.static.library.protocol import LibCall, Machine, Model, attribute, model
 from syncwatch.static.library.tensors import HOST, Where, flag, given, on, replaced, spread
 from syncwatch.static.values import (
     FALSE,
@@ -255,7 +255,7 @@ def _apply(m: Machine, call: LibCall) -> Value:
     return call.self
 
 
-def _hook(slot: str):  # type: ignore[no-untyped-def]
+def _hook(slot: str) -> Model:
     def run(m: Machine, call: LibCall) -> Value:
         handle = m.new("torch.utils.hooks.RemovableHandle")
         if type(call.self) is Obj:

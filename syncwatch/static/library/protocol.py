@@ -101,7 +101,8 @@ class Machine(Protocol):
         """Whether a value is of the library type (dotted name), None where unknown."""
 
     def default_device(self) -> Device:
-        """Where factories without `device=` put tensors: cpu, unless set_default_device or `with torch.device` differs."""
+        """Where factories without `device=` put tensors: cpu, unless set_default_device or `with torch.device` "
+        "differs."""
 
     def set_default_device(self, value: Value) -> None:
         """Effect of torch.set_default_device."""

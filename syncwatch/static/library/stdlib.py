@@ -1,4 +1,4 @@
-"""Corners of the standard library that take or return values of interest: heaps, statistics, pretty printing, groups."""
+"""Corners of the standard library that take or return values of interest: heaps, statistics, printing, groups."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def operands(call: LibCall) -> tuple[Value, ...]:
 def shape_of(value: Value) -> Shape:
     """The shape of an operand; a host number is as good as 0-d."""
     if type(value) is Tensor or type(value) is Array:
-        return value.shape  # type: ignore[no-any-return]
+        return value.shape
     if is_number(value):
         return ()
     return None
@@ -214,7 +214,7 @@ def is_number(value: Value) -> bool:
 def sort_of(value: Value) -> str | None:
     """The class of an operand's element type."""
     if type(value) is Tensor or type(value) is Array:
-        return value.dtype  # type: ignore[no-any-return]
+        return value.dtype
     if is_number(value):
         return None if value.kind == "number" else str(value.kind)
     return None
@@ -322,7 +322,7 @@ HOST: Final = Where("cpu")
 
 
 def where(values: Iterable[Value]) -> Where:
-    """The device of a result: that of the tensors among the operands; a 0-d CPU tensor may stand beside CUDA tensors."""
+    """Where a result is: with the tensors among the operands; a 0-d CPU tensor may stand beside CUDA tensors."""
     found = tensors(values)
     cuda = [t for t in found if t.device == "cuda"]
     if cuda:

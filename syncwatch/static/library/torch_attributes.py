@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from syncwatch.static.library.protocol import LibCall, Machine, attribute, model
+from syncwatch.static.library.protocol import LibCall, Machine, Model, attribute, model
 from syncwatch.static.library.tensors import axes, given, integer, replaced, spread, uniform, view
 from syncwatch.static.library.torch_views import rows, turned
 from syncwatch.static.values import (
@@ -142,7 +142,7 @@ def _name(m: Machine, t: Value, name: str) -> Value:
     return STR
 
 
-def _metadata(function):  # type: ignore[no-untyped-def]
+def _metadata(function: Model) -> Model:
     spreading = spread(function)
 
     def run(m: Machine, call: LibCall) -> Value:

@@ -64,7 +64,8 @@ def _grad(m: Machine, call: LibCall) -> Value:
 # ---------------------------------------------------------------------------------------- modes
 
 _CONTEXTS = """torch.no_grad torch.enable_grad torch.inference_mode torch.set_grad_enabled torch.autograd.no_grad
-    torch.autograd.enable_grad torch.autograd.inference_mode torch.autograd.set_grad_enabled torch.autograd.grad_mode.no_grad
+    torch.autograd.enable_grad torch.autograd.inference_mode torch.autograd.set_grad_enabled
+    torch.autograd.grad_mode.no_grad
     torch.autograd.profiler.record_function torch.autograd.graph.save_on_cpu torch.autograd.graph.saved_tensors_hooks
     torch.autocast torch.amp.autocast torch.cuda.amp.autocast torch.amp.autocast_mode.autocast
     torch.random.fork_rng torch.sparse.check_sparse_tensor_invariants torch.nn.attention.sdpa_kernel

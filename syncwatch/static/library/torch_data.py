@@ -30,7 +30,8 @@ from syncwatch.static.values import (
 LOADER = "torch.utils.data.DataLoader"
 _DATASET = "torch.utils.data.Dataset"
 _PARAMS = (
-    "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
+    "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout "
+    "worker_init_fn "
     "multiprocessing_context generator"
 )
 ALIASES["torch.utils.data.dataloader.DataLoader"] = LOADER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import BASES, MODELS, PREFIX_BASES, LibCall, Machine, attribute, model
+from syncwatch.static.library.protocol import BASES, MODELS, PREFIX_BASES, LibCall, Machine, Model, attribute, model
 from syncwatch.static.library.tensors import (
     NOWHERE,
     Shape,
@@ -67,7 +67,7 @@ _CLASSES = {
 _NORMALS = ("Normal", "LogNormal", "HalfNormal")
 
 
-def _init(params: str):  # type: ignore[no-untyped-def]
+def _init(params: str) -> Model:
     def init(m: Machine, call: LibCall) -> Value:
         obj = call.self
         if type(obj) is not Obj:

@@ -120,7 +120,7 @@ def _advanced_shape(index: Value) -> Shape:
     if _is_mask(index):
         return (None,)
     if type(index) is Tensor or type(index) is Array:
-        return index.shape  # type: ignore[no-any-return]
+        return index.shape
     if type(index) is Range:
         return (index.length,)
     items = elements(index)

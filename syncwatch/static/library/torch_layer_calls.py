@@ -47,12 +47,14 @@ def output(m: Machine, call: LibCall, shape: Shape = None, sort: str | None = "f
     return result(inputs, shape, sort, place=place, grad=grad)
 
 
-_SAME_SHAPE = """ReLU ReLU6 GELU SiLU Mish ELU SELU CELU LeakyReLU PReLU RReLU Sigmoid Tanh Softmax LogSoftmax Softmin Softmax2d
+_SAME_SHAPE = """ReLU ReLU6 GELU SiLU Mish ELU SELU CELU LeakyReLU PReLU RReLU Sigmoid Tanh Softmax LogSoftmax
+    Softmin Softmax2d
     Softplus Softsign Softshrink Hardtanh Hardswish Hardsigmoid Hardshrink Tanhshrink LogSigmoid Threshold Dropout
     Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout Identity BatchNorm1d BatchNorm2d BatchNorm3d
     SyncBatchNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm GroupNorm RMSNorm LocalResponseNorm
     TransformerEncoderLayer TransformerDecoderLayer TransformerEncoder TransformerDecoder ChannelShuffle"""
-_SAME_RANK = """Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d MaxPool1d MaxPool2d MaxPool3d AvgPool1d
+_SAME_RANK = """Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d MaxPool1d MaxPool2d MaxPool3d
+    AvgPool1d
     AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
     AdaptiveMaxPool3d LPPool1d LPPool2d Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle
     ZeroPad1d ZeroPad2d ZeroPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d ReflectionPad2d
@@ -107,7 +109,7 @@ def _loss(m: Machine, call: LibCall) -> Value:
         if reduction == const("none") and tensors(inputs):
             smallest = shape_of(call.args[1]) if len(call.args) > 1 else None
             shape = smallest if "CrossEntropy" in call.name or "NLL" in call.name else shape_of(_input(call))
-    return result(inputs, shape, "float", place=output(m, call) and where(inputs))
+    return result(inputs, shape, "float", place=where(inputs))
 
 
 def _flatten(m: Machine, call: LibCall) -> Value:

@@ -58,7 +58,8 @@ _LAYERS: dict[str, tuple[str, str, str]] = {
     "GroupNorm": ("num_groups num_channels eps affine device dtype", "weight:1 bias:1", ""),
     "RMSNorm": ("normalized_shape eps elementwise_affine device dtype", "weight:1", ""),
     "Embedding": (
-        "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse _weight _freeze device dtype",
+        "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse _weight _freeze "
+        "device dtype",
         "weight:2",
         "",
     ),

@@ -257,8 +257,9 @@ register(
 register(["norm", "vector_norm", "matrix_norm"], _norm, _LINALG)
 register(["solve", "cholesky_solve", "tensorsolve"], _solve, (*_TORCH, *_LINALG))
 register(["matmul", "vecdot", "multi_dot"], _matmul, _LINALG)
+_FOURIER = """fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftshift ifftshift"""
 register(
-    """fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftshift ifftshift""".split(),
+    _FOURIER.split(),
     _complex_same,
     ("torch.fft.",),
 )
@@ -276,16 +277,19 @@ def _multinomial(m: Machine, call: LibCall) -> Value:
 
 # ---------------------------------------------------------------------------------------- torch.nn.functional
 
-_F_SAME = """relu relu6 relu_ gelu silu mish elu elu_ selu celu leaky_relu leaky_relu_ prelu rrelu hardtanh hardtanh_ hardswish
+_F_SAME = """relu relu6 relu_ gelu silu mish elu elu_ selu celu leaky_relu leaky_relu_ prelu rrelu hardtanh hardtanh_
+    hardswish
     hardsigmoid hardshrink softplus softsign softshrink tanh tanhshrink sigmoid logsigmoid softmax log_softmax softmin
     gumbel_softmax dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout batch_norm instance_norm
     layer_norm group_norm rms_norm local_response_norm normalize threshold threshold_ channel_shuffle
     scaled_dot_product_attention"""
-_F_RANK = """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d avg_pool1d avg_pool2d avg_pool3d max_pool1d
+_F_RANK = """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d avg_pool1d avg_pool2d avg_pool3d
+    max_pool1d
     max_pool2d max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
     adaptive_max_pool2d adaptive_max_pool3d lp_pool1d lp_pool2d pad interpolate upsample grid_sample pixel_shuffle
     pixel_unshuffle glu max_unpool1d max_unpool2d max_unpool3d fractional_max_pool2d"""
-_F_LOSS = """cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss
+_F_LOSS = """cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss
+    smooth_l1_loss
     huber_loss kl_div poisson_nll_loss cosine_embedding_loss hinge_embedding_loss margin_ranking_loss
     triplet_margin_loss triplet_margin_with_distance_loss multi_margin_loss multilabel_margin_loss
     multilabel_soft_margin_loss soft_margin_loss gaussian_nll_loss ctc_loss"""

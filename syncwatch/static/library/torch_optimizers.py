@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from syncwatch.static.library.modules import all_tensors, is_module, types_of
-from syncwatch.static.library.protocol import ALIASES, BASES, MODELS, PREFIX_BASES, LibCall, Machine, attribute, model
+from syncwatch.static.library.protocol import (
+    ALIASES,
+    BASES,
+    MODELS,
+    PREFIX_BASES,
+    LibCall,
+    Machine,
+    Model,
+    attribute,
+    model,
+)
 from syncwatch.static.library.tensors import HOST, Where, contents, given, replaced
 from syncwatch.static.library.torch_layers import arguments
 from syncwatch.static.values import (
@@ -33,7 +43,8 @@ _OPTIMIZERS = {
     "Adam": "lr betas eps weight_decay amsgrad foreach maximize capturable differentiable fused",
     "AdamW": "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused",
     "Adamax": "lr betas eps weight_decay foreach maximize differentiable capturable",
-    "NAdam": "lr betas eps weight_decay momentum_decay decoupled_weight_decay foreach maximize capturable differentiable",
+    "NAdam": "lr betas eps weight_decay momentum_decay decoupled_weight_decay foreach maximize capturable "
+    "differentiable",
     "RAdam": "lr betas eps weight_decay decoupled_weight_decay foreach maximize capturable differentiable",
     "SparseAdam": "lr betas eps maximize",
     "Adagrad": "lr lr_decay weight_decay initial_accumulator_value eps foreach maximize differentiable fused",
@@ -106,7 +117,7 @@ def _begin(m: Machine, obj: Obj, params: Value, found: dict[str, Value], state: 
     held = join_all(unique)
     groups: list[Value] = []
     source = m.iterate(params)
-    defaults = {k: v for k, v in found.items() if k not in ("params", "defaults")}
+    defaults: dict[object, Value] = {k: v for k, v in found.items() if k not in ("params", "defaults")}
     defaults.setdefault("lr", FLOAT)
     given_groups = [g for g in (source.items or ()) if type(g) is Obj and g.type == "dict"]
     if given_groups:
@@ -128,16 +139,16 @@ def _begin(m: Machine, obj: Obj, params: Value, found: dict[str, Value], state: 
         m.setattr(obj, "param_groups", m.list(tuple(groups)))
     names, steps = state
     with m.part("entry"):
-        entries = {}
+        state_entries: dict[object, Value] = {}
         for name in names.split():
             if name == "step" and steps:
                 fused = found.get("fused") == TRUE or found.get("capturable") == TRUE
                 place = _place(unique) if fused else HOST
-                entries[name] = Tensor(place.device, place.sure, (), "float", requires_grad=False)
+                state_entries[name] = Tensor(place.device, place.sure, (), "float", requires_grad=False)
             elif unique:
                 moment = replaced(unique[0], requires_grad=False, parameter=False, shape=None)
-                entries[name] = moment
-        entry = m.dict(entries) if entries else UNKNOWN
+                state_entries[name] = moment
+        entry = m.dict(state_entries) if state_entries else UNKNOWN
     with m.part("state"):
         m.setattr(obj, "state", m.dict({}, entry))
     m.setattr(obj, "defaults", m.dict(defaults))
@@ -149,7 +160,7 @@ def _place(found: list[Tensor]) -> Where:
     return HOST if first is None else Where(first.device, first.sure, first.index)
 
 
-def _init(name: str, params: str):  # type: ignore[no-untyped-def]
+def _init(name: str, params: str) -> Model:
     def init(m: Machine, call: LibCall) -> Value:
         if type(call.self) is Obj:
             found = arguments(call, f"params {params}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import LibCall, Machine
+from syncwatch.static.library.protocol import LibCall, Machine, Model
 from syncwatch.static.library.tensors import (
     broadcast,
     dtype_named,
@@ -39,10 +39,14 @@ _BINARY = {
     "bool": """eq ne lt le gt ge greater greater_equal less less_equal not_equal isclose logical_and logical_or
         logical_xor __eq__ __ne__ __lt__ __le__ __gt__ __ge__""",
 }
-_IN_PLACE = """abs absolute ceil floor round trunc fix frac neg negative sgn sign square nan_to_num bitwise_not clamp clip
-    clamp_min clamp_max relu threshold acos acosh asin asinh atan atanh cos cosh deg2rad rad2deg digamma erf erfc erfinv
-    exp exp2 expm1 lgamma log log10 log1p log2 logit mvlgamma polygamma reciprocal rsqrt sigmoid sin sinc sinh sqrt tan
-    tanh i0 logical_not add sub mul multiply subtract fmod remainder pow float_power floor_divide bitwise_and bitwise_or
+_IN_PLACE = """abs absolute ceil floor round trunc fix frac neg negative sgn sign square nan_to_num bitwise_not clamp
+    clip
+    clamp_min clamp_max relu threshold acos acosh asin asinh atan atanh cos cosh deg2rad rad2deg digamma erf erfc
+    erfinv
+    exp exp2 expm1 lgamma log log10 log1p log2 logit mvlgamma polygamma reciprocal rsqrt sigmoid sin sinc sinh sqrt
+    tan
+    tanh i0 logical_not add sub mul multiply subtract fmod remainder pow float_power floor_divide bitwise_and
+    bitwise_or
     bitwise_xor bitwise_left_shift bitwise_right_shift copysign heaviside nextafter gcd lcm lerp addcmul addcdiv hypot
     ldexp div divide true_divide atan2 arctan2 xlogy eq ne lt le gt ge greater greater_equal less less_equal not_equal
     logical_and logical_or logical_xor"""
@@ -52,7 +56,7 @@ def _first(call: LibCall) -> Value:
     return call.args[0] if call.args else UNKNOWN
 
 
-def _unary(kind: str):  # type: ignore[no-untyped-def]
+def _unary(kind: str) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         x = _first(call)
         if type(x) is Array or is_number(x):
@@ -73,7 +77,7 @@ def _arithmetic(call: LibCall) -> list[Value]:
     return [*call.args, *(v for k, v in call.kwargs.items() if k not in skip)]
 
 
-def _binary(kind: str):  # type: ignore[no-untyped-def]
+def _binary(kind: str) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         values = [v for v in _arithmetic(call) if type(v) in (Tensor, Array) or is_number(v) or v is UNKNOWN]
         tensors = [v for v in values if type(v) is Tensor]
@@ -129,8 +133,10 @@ _SHAPE_OF_INPUT = """cumsum cumprod logcumsumexp flip fliplr flipud roll tril tr
     index_add index_copy index_fill index_put scatter scatter_add scatter_reduce index_reduce masked_scatter put
     diagonal_scatter select_scatter slice_scatter fill bernoulli selu celu rrelu prelu
     nan_to_num quantize_per_tensor dequantize smm rot90"""
-_FILLING = """fill zero uniform normal random bernoulli exponential geometric cauchy log_normal copy set resize resize_as
-    masked_fill masked_scatter index_add index_copy index_fill index_put index_reduce scatter scatter_add scatter_reduce
+_FILLING = """fill zero uniform normal random bernoulli exponential geometric cauchy log_normal copy set resize
+    resize_as
+    masked_fill masked_scatter index_add index_copy index_fill index_put index_reduce scatter scatter_add
+    scatter_reduce
     put tril triu fill_diagonal requires_grad detach share_memory cumsum cumprod renorm swapaxes swapdims
     squeeze unsqueeze t transpose addmm addmv addr addbmm baddbmm apply map map2 rename as_strided sparse_resize relu
     dropout leaky_relu elu selu celu rrelu hardtanh"""
@@ -150,7 +156,8 @@ for _kind, _text in _BINARY.items():
     register(_text.split(), _binary(_kind))
 for _name in _IN_PLACE.split():
     register([f"{_name}_"], in_place(_binary("same")))
-for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+_NAMES = "add sub mul truediv floordiv mod pow and or xor lshift rshift"
+for _name in _NAMES.split():
     register([f"__i{_name}__"], in_place(_binary("same")), ("torch.Tensor.",))
 register(["where"], _where)
 register(["masked_fill"], _masked_fill)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syncwatch.static.library.protocol import LibCall, Machine
+from syncwatch.static.library.protocol import LibCall, Machine, Model
 from syncwatch.static.library.tensors import (
     Shape,
     axes,
@@ -106,7 +106,7 @@ def _reduced_sort(m: Machine, call: LibCall, x: Value, rule: str) -> str | None:
     return sort if rule == "same" else rule
 
 
-def _pair(fields: tuple[str, str] = ("values", "indices"), keep_shape: bool = False):  # type: ignore[no-untyped-def]
+def _pair(fields: tuple[str, str] = ("values", "indices"), keep_shape: bool = False) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         x = _x(call)
         shape = shape_of(x)
@@ -201,7 +201,7 @@ def _unique(m: Machine, call: LibCall) -> Value:
     return Tuple(tuple(parts)) if inverse is not None and counts is not None else UNKNOWN
 
 
-def _vector(sort: str | None = None):  # type: ignore[no-untyped-def]
+def _vector(sort: str | None = None) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         values: Sequence[Value] = operands(call)
         return result(list(values), (None,), sort or sort_of(_x(call)))
@@ -219,7 +219,7 @@ def _histc(m: Machine, call: LibCall) -> Value:
     return result([_x(call)], (integer(bins) if given(bins) else 100,), sort_of(_x(call)), grad=False)
 
 
-def _scalar(sort: str | None = None):  # type: ignore[no-untyped-def]
+def _scalar(sort: str | None = None) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         return result(list(operands(call)), (), sort or sort_of(_x(call)))
 

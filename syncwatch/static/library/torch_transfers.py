@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import LibCall, Machine, model
+from syncwatch.static.library.protocol import LibCall, Machine, Model, model
 from syncwatch.static.library.tensors import (
     HOST,
     NOWHERE,
@@ -122,7 +122,7 @@ def _cpu(m: Machine, call: LibCall) -> Value:
     return moved(m, x, HOST, None, non_blocking=False, copy=False)
 
 
-def _cast(sort: str):  # type: ignore[no-untyped-def]
+def _cast(sort: str) -> Model:
     def rule(m: Machine, call: LibCall) -> Value:
         x = _x(call)
         if type(x) is not Tensor:

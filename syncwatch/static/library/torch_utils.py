@@ -113,12 +113,15 @@ def _load_state(m: Machine, call: LibCall) -> Value:
 _SAME = """torch.compile torch.jit.script torch.jit.ignore torch.jit.unused torch.jit.export torch.jit.script_method
     torch.compiler.disable torch._dynamo.disable torch._dynamo.optimize torch.compiler.allow_in_graph torch.jit.freeze
     torch.jit.optimize_for_inference torch.fx.symbolic_trace torch.fx.wrap torch.fx.GraphModule torch.jit.interface
-    torch.func.functionalize torch.jit.trace torch.jit.trace_module torch.cuda.amp.custom_fwd torch.cuda.amp.custom_bwd
+    torch.func.functionalize torch.jit.trace torch.jit.trace_module torch.cuda.amp.custom_fwd
+    torch.cuda.amp.custom_bwd
     torch.amp.custom_fwd torch.amp.custom_bwd torch.autograd.function.once_differentiable torch.jit._overload_method
     torch.export.export torch.quantization.prepare torch.quantization.convert torch.ao.quantization.prepare
-    torch.nn.utils.parametrizations.weight_norm torch.nn.utils.parametrizations.spectral_norm torch.nn.utils.weight_norm
+    torch.nn.utils.parametrizations.weight_norm torch.nn.utils.parametrizations.spectral_norm
+    torch.nn.utils.weight_norm
     torch.nn.utils.spectral_norm torch.nn.utils.remove_weight_norm torch.nn.utils.parametrizations.orthogonal
-    torch.nn.utils.fusion.fuse_conv_bn_eval torch.nn.utils.skip_init torch.library.custom_op torch.library.register_fake
+    torch.nn.utils.fusion.fuse_conv_bn_eval torch.nn.utils.skip_init torch.library.custom_op
+    torch.library.register_fake
     torch.compiler.assume_constant_result torch._dynamo.allow_in_graph torch.compiler.set_stance"""
 
 
@@ -259,9 +262,10 @@ def _first_tensor(m: Machine, call: LibCall) -> Value:
     return call.arg(0, "tensor", UNKNOWN)
 
 
-for _name in """uniform_ normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ kaiming_uniform_
+_NAMES = """uniform_ normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ kaiming_uniform_
         kaiming_normal_ trunc_normal_ orthogonal_ sparse_ xavier_uniform xavier_normal kaiming_uniform
-        kaiming_normal""".split():
+        kaiming_normal"""
+for _name in _NAMES.split():
     model(f"torch.nn.init.{_name}")(_first_tensor)
 
 

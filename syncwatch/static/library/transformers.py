@@ -126,7 +126,7 @@ def pretrained(m: Machine, type_: str, device: Value = None) -> Obj:
     f"{_MODEL}._from_config",
 )
 def _from_pretrained(m: Machine, call: LibCall) -> Value:
-    cls = call.self if call.self is not None else UNKNOWN
+    cls: Value = call.self if call.self is not None else UNKNOWN
     type_ = cls.name if type(cls).__name__ == "Lib" else None
     if type_ is None:
         name = getattr(cls, "name", None)

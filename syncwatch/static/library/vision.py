@@ -24,8 +24,6 @@ from syncwatch.static.values import (
     Value,
 )
 
-# ---------------------------------------------------------------------------------------- timm, torchvision, torchmetrics
-
 
 @default(
     "timm.",
@@ -125,8 +123,9 @@ def _transform(m: Machine, call: LibCall) -> Value:
     )
 
 
-for _name in """MNIST FashionMNIST CIFAR10 CIFAR100 ImageFolder ImageNet SVHN STL10 KMNIST EMNIST DatasetFolder FakeData
-        OxfordIIITPet Flowers102 Food101 StanfordCars Caltech101 EuroSAT""".split():
+_NAMES = """MNIST FashionMNIST CIFAR10 CIFAR100 ImageFolder ImageNet SVHN STL10 KMNIST EMNIST DatasetFolder FakeData
+        OxfordIIITPet Flowers102 Food101 StanfordCars Caltech101 EuroSAT"""
+for _name in _NAMES.split():
     BASES[f"torchvision.datasets.{_name}"] = ("torchvision.datasets.VisionDataset",)
 BASES["torchvision.datasets.VisionDataset"] = ("torch.utils.data.Dataset",)
 

@@ -198,13 +198,18 @@ def b(*shape: int) -> Any:
     return x(*shape) > 0.5
 
 
-UNARY = """abs acos asin atan ceil cos cosh digamma erf erfc exp exp2 expm1 floor frac lgamma log log10 log1p log2 logit neg
+UNARY_TEXT = """abs acos asin atan ceil cos cosh digamma erf erfc exp exp2 expm1 floor frac lgamma log log10 log1p
+    log2 logit neg
     reciprocal round rsqrt sigmoid sign sin sinc sinh sqrt square tan tanh trunc relu isnan isinf isfinite isposinf
-    logical_not signbit nan_to_num positive sgn deg2rad rad2deg clone detach contiguous i0 angle""".split()
-BINARY = """add sub mul div pow maximum minimum fmax fmin fmod remainder atan2 eq ne lt le gt ge logical_and logical_or
-    logical_xor hypot copysign floor_divide true_divide isclose xlogy logaddexp nextafter heaviside""".split()
-REDUCE = """sum mean prod amax amin std var norm all any argmax argmin max min median nansum nanmean count_nonzero
-    logsumexp nanmedian""".split()
+    logical_not signbit nan_to_num positive sgn deg2rad rad2deg clone detach contiguous i0 angle"""
+UNARY = UNARY_TEXT.split()
+BINARY_TEXT = """add sub mul div pow maximum minimum fmax fmin fmod remainder atan2 eq ne lt le gt ge logical_and
+    logical_or
+    logical_xor hypot copysign floor_divide true_divide isclose xlogy logaddexp nextafter heaviside"""
+BINARY = BINARY_TEXT.split()
+REDUCE_TEXT = """sum mean prod amax amin std var norm all any argmax argmin max min median nansum nanmean count_nonzero
+    logsumexp nanmedian"""
+REDUCE = REDUCE_TEXT.split()
 
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
 
@@ -438,7 +443,8 @@ call("torch.fft.rfft", x(8))
 call("torch.fft.irfft", torch.fft.rfft(x(8)))
 call("torch.fft.fftshift", x(8))
 
-for _name in "relu gelu silu elu leaky_relu hardtanh softplus tanh sigmoid logsigmoid mish hardswish softsign".split():
+_NAMES = "relu gelu silu elu leaky_relu hardtanh softplus tanh sigmoid logsigmoid mish hardswish softsign"
+for _name in _NAMES.split():
     call(f"torch.nn.functional.{_name}", x())
 call("torch.nn.functional.softmax", x(), dim=-1)
 call("torch.nn.functional.dropout", x(), 0.5)
