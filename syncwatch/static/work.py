@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 import msgspec
@@ -44,7 +45,12 @@ def infer_file(project: Project, path: str) -> Work:
 
 def infer_each(project: Project, roots: Sequence[str]) -> list[Work]:
     """The result of each root."""
-    return [infer_file(project, path) for path in roots]
+    thresholds = gc.get_threshold()
+    gc.set_threshold(20_000, 20, 100)  # inference makes many objects that live long: look for garbage less often
+    try:
+        return [infer_file(project, path) for path in roots]
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def internal_error(path: str, error: BaseException) -> Problem:
