@@ -37,6 +37,7 @@ def table() -> Table:
     return read
 
 
+@cache
 def by_name(name: str) -> Fact | None:
     """The row of a public operation (`torch.Tensor.item`), under any of its names; None where the table has none."""
     found = table().public.get(name) or silent.lookup(name)
@@ -45,6 +46,7 @@ def by_name(name: str) -> Fact | None:
     return found
 
 
+@cache
 def by_leaf(name: str) -> Fact | None:
     """The row of a dispatcher's operation, with or without overload: `aten.index_put_.default`, `aten::index_put_`.
 

@@ -7,8 +7,9 @@ A test answers True, False, or None where an argument that matters is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from syncwatch.facts.describe import MISSING, UNKNOWN, Arg
 
@@ -62,8 +63,7 @@ def opposite(verdict: Verdict) -> Verdict:
     return None if verdict is None else not verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A test with its words: `words` completes "it waits where …", `otherwise` says the contrary."""
 
     words: str

@@ -7,8 +7,9 @@ argument makes a condition unknown, never true.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from syncwatch.model import Kind
 
@@ -21,8 +22,7 @@ class _Missing:
 MISSING: Final = _Missing()  # no constant value is known
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(msgspec.Struct, frozen=True):
     """One argument of a call, or the receiver of a method.
 
     sort: "tensor", "ndarray", "number", "bool", "none", "str", "sequence" (list, set), "tuple" (matters for an
@@ -45,33 +45,32 @@ class Arg:
     requires_grad: bool | None = None
     value: object = MISSING
     items: tuple[Arg, ...] | None = None
-    attrs: Mapping[str, Arg] = field(default_factory=dict)
+    attrs: Mapping[str, Arg] = msgspec.field(default_factory=dict)
 
 
 UNKNOWN: Final = Arg()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A call as written: the receiver of a method is the first of `args`.
 
     `has_star` says that `*args` or `**kwargs` of unknown content were passed, so that an absent argument may be there.
     """
 
     args: tuple[Arg, ...] = ()
-    kwargs: Mapping[str, Arg] = field(default_factory=dict)
+    kwargs: Mapping[str, Arg] = msgspec.field(default_factory=dict)
     has_star: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """What the table says of one call.
 
     blocks: True, False, or None where it depends on an argument that is not known. `kind` is set unless `blocks` is
     False; then it is None, or a hazard that does not stop the host by itself (pageable-async). `waits` is how many
     times the host waits (None where it depends on the data). `explicit`: the code asks for the wait in so many words.
     `reported`: the sync debug mode warns of it. `why` says in words which condition holds; `instead` names the
-    non-blocking alternative. `measured` lists the versions of torch it was measured on.
+    non-blocking alternative. `measured` lists the versions of torch it was measured on; `facts.predict` leaves
+    it empty, for speed: ask `facts.measured_on`.
     """
 
     op: str

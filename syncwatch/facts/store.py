@@ -58,7 +58,20 @@ class Version(msgspec.Struct, omit_defaults=True):
     python: str = ""
     operations: dict[str, Count] = msgspec.field(default_factory=dict)
     leaves: dict[str, Count] = msgspec.field(default_factory=dict)
-    programs: list[Program] = msgspec.field(default_factory=list)
+    raw_programs: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"[]"), name="programs")
+
+    @property
+    def programs(self) -> list[Program]:
+        """The measured programs, read when they are asked for. Raises BrokenFile."""
+        try:
+            return msgspec.json.decode(self.raw_programs, type=list[Program])
+        except msgspec.DecodeError as error:
+            raise BrokenFile(f"measured facts of torch {self.torch}: broken programs ({error})") from None
+
+
+def raw(programs: list[Program]) -> msgspec.Raw:
+    """What `Version.raw_programs` holds."""
+    return msgspec.Raw(msgspec.json.encode(programs))
 
 
 class Measured(msgspec.Struct):
@@ -96,11 +109,12 @@ def write(measured: Measured, path: Path = PATH) -> None:
     encode = msgspec.json.encode
     lines = [f'{{"format":{measured.format},"versions":{{']
     for position, (name, version) in enumerate(sorted(measured.versions.items())):
-        plain = msgspec.to_builtins(version)
-        head = {key: value for key, value in plain.items() if not isinstance(value, (dict, list))}
+        head = {key: value for key, value in msgspec.structs.asdict(version).items() if isinstance(value, str)}
         lines.append(f"{',' if position else ''}{encode(name).decode()}:{encode(head).decode()[:-1]}")
         for key in ("operations", "leaves"):
-            rows = [f"{encode(op).decode()}:{encode(row).decode()}" for op, row in sorted(plain.get(key, {}).items())]
+            rows = [
+                f"{encode(op).decode()}:{encode(row).decode()}" for op, row in sorted(getattr(version, key).items())
+            ]
             lines.append(f',"{key}":{{\n' + ",\n".join(rows) + "\n}")
         programs = [encode(program).decode() for program in version.programs]
         lines.append(',"programs":[\n' + ",\n".join(programs) + "\n]}")

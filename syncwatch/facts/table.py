@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from syncwatch.facts.conditions import Bound, Condition, Verdict, always, any_of
 from syncwatch.facts.describe import Arg, Call, Prediction
 from syncwatch.model import Kind
 
 Waits: TypeAlias = "int | Callable[[Bound], int | None] | None"
+ENQUEUES = "it only enqueues work"
 Binder: TypeAlias = Callable[[Call], Bound]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One reason to wait. Several reasons can hold at once; then the waits add up and the first gives the kind.
 
     kind: None where the operation is known to return at once.
@@ -32,8 +34,7 @@ class Case:
     silent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """What is known of one operation: its names (the first is the canonical one), parameters and reasons to wait.
 
     `leaf` is true of an operation of the dispatcher (`aten.nonzero`). `note` says what a reader should know.
@@ -102,6 +103,8 @@ class Table:
 
 def judge(fact: Fact, op: str, call: Call) -> Prediction:
     """What the fact says of one call."""
+    if not fact.cases:
+        return Prediction(op, False, waits=0, why=ENQUEUES)
     bound = fact.bind(call)
     verdicts = [(case, case.when(bound)) for case in fact.cases]
     blocking = [(case, verdict) for case, verdict in verdicts if not case.silent]
@@ -138,9 +141,7 @@ def _why(cases: list[Case]) -> str:
 
 
 def _contrary(fact: Fact) -> str:
-    if not fact.cases:
-        return "it only enqueues work"
-    return "; ".join(dict.fromkeys(case.when.otherwise for case in fact.cases if not case.silent))
+    return "; ".join(dict.fromkeys(filter(None, (case.when.otherwise for case in fact.cases if not case.silent))))
 
 
 # ------------------------------------------------------------------------------------------- writing rows
@@ -182,23 +183,23 @@ def leaf(names: str, params: str, *cases: Case, instead: str = "", note: str = "
 
 
 def reads(when: Condition, **more: object) -> Case:
-    return replace(Case(Kind.SCALAR_READ, when), **more)  # type: ignore[arg-type]
+    return replace(Case(Kind.SCALAR_READ, when), **more)
 
 
 def copies_out(when: Condition, **more: object) -> Case:
-    return replace(Case(Kind.TENSOR_READ, when), **more)  # type: ignore[arg-type]
+    return replace(Case(Kind.TENSOR_READ, when), **more)
 
 
 def uploads(when: Condition, **more: object) -> Case:
-    return replace(Case(Kind.UPLOAD, when), **more)  # type: ignore[arg-type]
+    return replace(Case(Kind.UPLOAD, when), **more)
 
 
 def sizes_by_data(when: Condition, **more: object) -> Case:
-    return replace(Case(Kind.DYNAMIC_SHAPE, when), **more)  # type: ignore[arg-type]
+    return replace(Case(Kind.DYNAMIC_SHAPE, when), **more)
 
 
 def solves(when: Condition, **more: object) -> Case:
-    return replace(Case(Kind.SOLVER, when), **more)  # type: ignore[arg-type]
+    return replace(Case(Kind.SOLVER, when), **more)
 
 
 __all__ = [

@@ -114,7 +114,7 @@ def _save(bench: Bench, survey: Survey, path: Path) -> None:
         python=platform.python_version(),
         operations=survey.operations,
         leaves=survey.leaves,
-        programs=survey.programs,
+        raw_programs=store.raw(survey.programs),
     )
     store.write(measured, path)
 
