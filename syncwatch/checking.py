@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -139,7 +139,7 @@ class _Judging:
         return Outcome(
             findings=tuple(findings),
             problems=tuple(self._analysis.problems),
-            notes=tuple(notes),
+            notes=(*notes, *_failures(self._analysis.faults)),
             files=len(self._analysis.files),
             suppressed=self._suppressed,
             baselined=baselined,
@@ -202,6 +202,14 @@ class _Judging:
     def _whole(self, word: str) -> bool:
         """Whether the run saw all there is to see of the rules that a word names."""
         return not self._partial and self._selection.in_use(word)
+
+
+def _failures(faults: Sequence[str]) -> list[str]:
+    """What is to be said of errors of inference itself: the functions concerned were passed over."""
+    if not faults:
+        return []
+    places = f"{len(faults)} places" if len(faults) > 1 else "a place"
+    return [f"syncwatch itself failed in {places} and passed over what stands there; please report it ({faults[0]})"]
 
 
 def _order(finding: Finding) -> tuple[list[str], int, int, str, str]:

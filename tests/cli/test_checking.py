@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,3 +39,22 @@ def test_contents_stand_for_files(project: Path) -> None:
     outcome = syncwatch.check([], Config(heat=tuple(Heat)), work)
     assert [finding.path for finding in outcome.findings] == ["buffer.py"]
     assert not list(project.iterdir())
+
+
+def test_failures_of_the_engine_are_not_kept_silent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from syncwatch.static import engine
+
+    (project / "once.py").write_text(ONCE)
+    real = engine.analyse
+
+    def failing(*args: Any, **more: Any) -> engine.Analysis:
+        analysis = real(*args, **more)
+        analysis.faults.append("once.py: TypeError: something")
+        return analysis
+
+    monkeypatch.setattr(engine, "analyse", failing)
+    (note,) = syncwatch.check(["once.py"], work=Work(cache=False)).notes
+    assert note == (
+        "syncwatch itself failed in a place and passed over what stands there; please report it "
+        "(once.py: TypeError: something)"
+    )
