@@ -26,7 +26,7 @@ _FILES = {
     "torch.nn.utils": "clip_grad convert_parameters fusion memory_format init",
     "torch.optim": "optimizer sparse_adam",
     "torch.profiler": "profiler",
-    "torch.utils.data": "sampler dataset dataloader datapipes.datapipe",
+    "torch.utils.data": "sampler dataset dataloader distributed datapipes.datapipe",
 }
 
 for _package, _names in _FILES.items():

@@ -35,4 +35,4 @@ def test_defining_files_are_folded_into_their_package(package):
         if path.startswith(package + ".") and "._" not in path:
             checked += 1
             assert canonical(path) == canonical(f"{package}.{name}")
-    assert checked > 5
+    assert checked >= 3
