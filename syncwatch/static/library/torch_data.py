@@ -289,7 +289,7 @@ def _worker_info(m: Machine, call: LibCall) -> Value:
 
 
 @model(
-    "torch.utils.data.distributed.DistributedSampler.set_epoch",
+    "torch.utils.data.DistributedSampler.set_epoch",
     f"{_DATASET}.__init__",
     "torch.utils.data.Sampler.__init__",
     "torch.utils.data.IterableDataset.__init__",
