@@ -193,7 +193,16 @@ def install(patches: Patches) -> None:
 
         return wait
 
+    def destroy_process_group(original: Any) -> Any:
+        def destroy(group: Any = None) -> None:
+            if is_nccl(group):
+                EVENTS.collective("torch.distributed.destroy_process_group", sys._getframe(1))
+            original(group)
+
+        return destroy
+
     everywhere("init_process_group", init_process_group)
+    everywhere("destroy_process_group", destroy_process_group)
     everywhere("new_group", new_group)
     everywhere("get_backend", get_backend)
     everywhere("barrier", barrier)

@@ -44,7 +44,8 @@ class Events:
         self._frames: Frames = Frames()
         self._names: dict[object, Named] = {}
         self._facts: dict[Any, Fact | None] = {}
-        self._quiet = 0
+        self._counting: float | None = None  # the wrapped call that waited last, by its start
+        self._counted = 0  # its waits so far
 
     def listen(self, sink: Sink, frames: Frames) -> None:
         """From now on `sink` is told."""
@@ -102,8 +103,9 @@ class Events:
         """How often an operation waits where the data decides: what its public name says of its arguments, if it does."""
         around = trail(frame, self._frames).innermost
         known = None if around is None else predict(around.op, describe_call(around.args, around.kwargs))
-        if known is not None and known.waits:
-            return known.waits
+        if around is not None and known is not None and known.waits:
+            # of the whole call, of which some have been seen
+            return max(1, known.waits - (self._counted if self._counting == around.start else 0))
         return _USUAL_WAITS.get(name.removesuffix(".default"), 1)
 
     def report(self, frame: FrameType | None, waits: int = 1, kind: Kind | None = None) -> None:
@@ -118,6 +120,10 @@ class Events:
             if call is not None:
                 frame = call.frame
                 way = trail(frame, self._frames)
+        if way.innermost is not None:
+            if self._counting != way.innermost.start:
+                self._counting, self._counted = way.innermost.start, 0
+            self._counted += waits
         name = self._name(way, kind)
         caller = way.caller
         if caller is not None and self._frames.is_user(caller.f_code):

@@ -17,19 +17,22 @@ from syncwatch.emulator import placement
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.tensor_api import check_number, native, number
-from syncwatch.emulator.values import NATIVE
+from syncwatch.emulator.values import NATIVE, emulated, value_of
 
 _FUNCTIONS = (
     "tensor",
     "as_tensor",
     "asarray",
     "sparse_coo_tensor",
+    "frombuffer",
+)
+# torch would make tensors of these layouts without asking the backend
+_COMPRESSED = (
     "sparse_csr_tensor",
     "sparse_csc_tensor",
     "sparse_bsr_tensor",
     "sparse_bsc_tensor",
     "sparse_compressed_tensor",
-    "frombuffer",
 )
 _METHODS = ("new_tensor", "new")
 
@@ -65,11 +68,35 @@ def translated(original: Callable[..., Any]) -> Callable[..., Any]:
     return factory
 
 
+def _value(part: Any) -> Any:
+    value = value_of(part) if isinstance(part, torch.Tensor) else None
+    return part if value is None else value
+
+
+def of_values(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, made of the values of its arguments where these, or the device named, are the emulated one."""
+
+    def factory(*args: Any, **kwargs: Any) -> Any:
+        named = kwargs.get("device")
+        parts = [*args, *kwargs.values()]
+        held = any(isinstance(part, torch.Tensor) and value_of(part) is not None for part in parts)
+        if native(named) is not NATIVE and (named is not None or not held):
+            return original(*args, **kwargs)
+        requires_grad = kwargs.pop("requires_grad", False)
+        kwargs["device"] = "cpu"
+        made = original(*map(_value, args), **{name: _value(part) for name, part in kwargs.items()})
+        return emulated(made, number(named)).requires_grad_(requires_grad)
+
+    return factory
+
+
 def install(patches: Patches) -> None:
     """Replaces the functions, and what `torch.set_default_device` does for them."""
     constructors = _device._device_constructors()  # filled with torch's own functions before any is replaced
     for name in _FUNCTIONS:
         patches.wrap(torch, name, translated)
+    for name in _COMPRESSED:
+        patches.wrap(torch, name, of_values)
     for name in _METHODS:
         patches.wrap(torch.Tensor, name, translated)
 

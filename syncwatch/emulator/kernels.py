@@ -212,11 +212,11 @@ def _general_kernel(shape: Shape) -> Kernel:
 
 def _runner(shape: Shape) -> Callable[..., Any]:
     """What computes the operation on the values: nearly always the operation itself, on the CPU."""
-    from syncwatch.emulator.cells import SUBSTITUTES
+    from syncwatch.emulator.substitutes import SUBSTITUTES, WIDENED, in_float32
 
     substitute: Any = SUBSTITUTES.get(shape.name)
     run: Callable[..., Any] = shape.op._op if substitute is None else substitute
-    return run
+    return in_float32(run) if shape.name in WIDENED and not shape.written else run
 
 
 class _Seen:

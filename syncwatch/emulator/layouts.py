@@ -21,6 +21,26 @@ class LayoutTensor(torch.Tensor):  # type: ignore[misc]
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     @property
+    def layout(self) -> torch.layout:
+        layout: torch.layout = self.__dict__[VALUE].layout
+        return layout
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.layout is torch.sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self.layout is torch.sparse_csr
+
+    def to_sparse(self, *args: Any, layout: torch.layout | None = None, **kwargs: Any) -> torch.Tensor:
+        """`Tensor.to_sparse`, by the tensor's own layout."""
+        if args:
+            return TensorBase.to_sparse(self, *args)
+        wanted = torch.sparse_coo if layout is None else layout
+        return self if self.layout is wanted else torch.ops.aten._to_sparse.default(self, layout=wanted, **kwargs)
+
+    @property
     def is_nested(self) -> bool:
         return bool(self.__dict__[VALUE].is_nested)
 
@@ -31,6 +51,9 @@ class LayoutTensor(torch.Tensor):  # type: ignore[misc]
         return kernel_of(op)(*args, **(kwargs or {}))
 
 
+LayoutTensor.__name__ = "tensor"  # what its repr begins with
+
+
 def emulated_layout(value: torch.Tensor, index: int) -> torch.Tensor:
     """See `values.emulated`."""
     if value.is_nested:
@@ -38,8 +61,9 @@ def emulated_layout(value: torch.Tensor, index: int) -> torch.Tensor:
     elif value.layout is torch.strided:
         outer = _make(LayoutTensor, value.shape, dtype=value.dtype, device=NATIVE, requires_grad=False)
     else:
+        # for torch itself every sparse one is of coordinates: it has no other layout for tensors like these
         outer = _make(
-            LayoutTensor, value.shape, dtype=value.dtype, layout=value.layout, device=NATIVE, requires_grad=False
+            LayoutTensor, value.shape, dtype=value.dtype, layout=torch.sparse_coo, device=NATIVE, requires_grad=False
         )
     outer.__dict__[VALUE] = value
     if index:

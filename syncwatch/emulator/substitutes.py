@@ -1,8 +1,9 @@
-"""The fused cells of recurrent layers, which torch has for GPUs only: computed from their parts."""
+"""What the CPU computes otherwise than the operation itself: fused cells, which torch has for GPUs only, and float16."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import torch
 
@@ -88,6 +89,39 @@ def gru_cell_backward(
         return grad_input, grad_hidden, grad_hy * z, None, None
     return grad_input, grad_hidden, grad_hy * z, grad_input.sum(0), grad_hidden.sum(0)
 
+
+def in_float32(op: Callable[..., Any]) -> Callable[..., Any]:
+    """`op`, computed in float32 where its tensors are float16: a CPU is slow at that, and a GPU sums in float32 too."""
+
+    def widened(*args: Any, **kwargs: Any) -> Any:
+        first = args[0]
+        if not isinstance(first, torch.Tensor) or first.dtype is not torch.float16:
+            return op(*args, **kwargs)
+        out = op(*(_widened(arg) for arg in args), **{name: _widened(value) for name, value in kwargs.items()})
+        if isinstance(out, torch.Tensor):
+            return out.to(torch.float16)
+        return tuple(item.to(torch.float16) if isinstance(item, torch.Tensor) else item for item in out)
+
+    return widened
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.dtype is torch.float16:
+        return value.to(torch.float32)
+    return value
+
+
+WIDENED = frozenset(
+    "aten::" + name
+    for name in (
+        "convolution",
+        "convolution_backward",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+    )
+)
 
 # operation of the dispatcher -> what computes it on the values
 SUBSTITUTES = {
