@@ -158,9 +158,6 @@ def instantiate_library(m: Interpreter, name: str, args: tuple[Value, ...], kwar
     if model is not None:
         model(m, LibCall(f"{type_}.__init__", args, kwargs, obj, star))  # type: ignore[operator]
         return obj
-    default = protocol.by_prefix(protocol.DEFAULTS, name)
-    if default is not None:
-        return default(m, LibCall(name, args, kwargs, None, star))  # type: ignore[operator]
     # nothing is known of the class: its objects are opaque, their attributes follow from their names
     obj.assumed = True
     return obj
