@@ -275,6 +275,22 @@ for step in range(10):
     z = torch.func.vmap(lambda row: row.sum())(y)
     z.tolist()  # waits
 """,
+    "einops, spawned ranks and meters": """
+import torch
+import torch.multiprocessing as mp
+from einops import rearrange, reduce
+from timm.utils import AverageMeter
+meter = AverageMeter()
+def worker(rank, size):
+    x = torch.randn(2, 3, 4, device=rank)
+    for step in range(10):
+        y = rearrange(x, "b c n -> b (c n)")
+        z = reduce(y, "b n -> ", "mean")
+        meter.update(z, 2)
+        print(meter.avg)  # waits
+        range(y.shape[0])
+mp.spawn(worker, args=(10,), nprocs=2)
+""",
     "the environment of a torchvision program": """
 import torch
 from torch.utils.data import DataLoader
