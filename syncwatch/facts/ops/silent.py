@@ -2,7 +2,9 @@
 
 They are listed so that an engine can tell "known not to wait" from "unknown". A row is a name and its parameters;
 those marked `!` are host numbers. The rows are written by `python -m syncwatch.facts.measure.signatures` from the
-signatures of PyTorch, for the names that are here; rows of other files come first where a name is in both.
+signatures of PyTorch, for the names that are here; rows of other files come first where a name is in both. Names that
+were not called by a measured program are other spellings of measured ones (concat, __ior__, special.expit), or read
+what the host knows already (stride, dtype).
 """
 
 from __future__ import annotations
@@ -98,51 +100,51 @@ float_power input exponent; floor; floor_divide input other; fmax input other; f
 frac; frexp input mantissa exponent; gather input dim! index sparse_grad; gcd input other; ge input other; ger input
 vec2; get_device; gradient input spacing dim! edge_order!; grid_sampler_2d input grid interpolation_mode!
 padding_mode! align_corners; grid_sampler_3d input grid interpolation_mode! padding_mode! align_corners; gt input
-other; half; hardshrink input lambd!; hash_tensor input dim! keepdim mode!; heaviside input values; histogramdd
-input bins range! weight density; hsplit input sections!; hstack; hypot input other; i0; igamma input other; igammac
-input other; iinfo; imag; index_add input dim! index source alpha!; index_copy input dim! index source; index_put
-input indices values accumulate; index_reduce; index_select input dim! index; inner input other; int; is_complex;
-is_floating_point; is_grad_enabled; is_signed; is_storage; is_tensor; isclose input other rtol! atol! equal_nan;
-isfinite; isinf; isnan; isneginf; isposinf; isreal; kron input other; kthvalue input k! dim! keepdim values indices;
-lcm input other; ldexp input other; le input other; lerp input end weight; lgamma; log; log10; log1p; log2;
-log_softmax input dim! dtype; logaddexp input other; logaddexp2 input other; logcumsumexp input dim!; logical_and
-input other; logical_not; logical_or input other; logical_xor input other; logit input eps!; logsumexp input dim!
-keepdim; long; lt input other; lu_unpack LU_data LU_pivots unpack_data unpack_pivots P L U; masked_scatter input
-mask source; matmul input other; max input dim keepdim max max_values; maximum input other; mean input dim! keepdim
-dtype; median input dim! keepdim values indices; meshgrid; min input dim keepdim min min_indices; minimum input
-other; mm input mat2 out_dtype!; mode input dim! keepdim values indices; moveaxis input source! destination!;
-movedim input source! destination!; msort; mul input other; multinomial input num_samples! replacement generator;
-multiply input other; mv input vec; mvlgamma input p!; nan_to_num input nan! posinf! neginf!; nanmean input dim!
-keepdim dtype; nanmedian input dim! keepdim values indices; nanquantile; nansum input dim! keepdim dtype;
-narrow_copy input dim! start! length!; native_batch_norm input weight bias running_mean running_var training
-momentum! eps!; native_dropout input p! train out0 out1; native_group_norm input weight bias N! C! HxW! group! eps!
-out0 out1 out2; native_layer_norm input normalized_shape! weight bias eps! out0 out1 out2; ne input other; neg;
-neg_; negative; nextafter input other; no_grad; numel; ones_like input dtype layout device pin_memory memory_format;
-outer input vec2; permute input dims!; permute_copy input dims!; pixel_shuffle input upscale_factor!;
-pixel_unshuffle input downscale_factor!; poisson input generator; polar abs angle; polygamma; positive; pow input
-exponent; prelu input weight; prod input dim! keepdim dtype; promote_types; put input index source accumulate;
-quantile; rad2deg; rand_like input generator dtype layout device pin_memory memory_format; randint; randint_like
-input low high generator dtype layout device pin_memory memory_format; randn_like input generator dtype layout
-device pin_memory memory_format; randperm; ravel; real; reciprocal; relu; relu_; remainder input other; renorm input
-p! dim! maxnorm!; resize_as_ input the_template memory_format; resolve_conj; resolve_neg; result_type tensor other;
-roll input shifts! dims!; rot90 input k! dims!; round input decimals!; row_stack; rsqrt; scatter input dim! index
-value; scatter_add input dim! index src; scatter_reduce; searchsorted sorted_sequence input out_int32 right side
-sorter; select input dim! index!; select_scatter input src dim! index!; selu; set_default_dtype; set_grad_enabled;
-sgn; short; sigmoid; sign; signbit; sin; sinc; sinh; slice_scatter input src dim! start! end! step!; softmax input
-dim! dtype; sort input stable dim! descending values indices; split_with_sizes input split_sizes! dim!;
-split_with_sizes_copy input split_sizes! dim!; sqrt; sqrt_; square; square_; squeeze input dim!; squeeze_copy input
-dim!; stack; std input dim! unbiased keepdim; std_mean input dim! correction! keepdim out0 out1; stft input n_fft!
-hop_length! win_length! window normalized onesided return_complex align_to_window; storage; sum input dim! keepdim
-dtype; swapaxes input axis0! axis1!; swapdims input dim0! dim1!; t; t_copy; take input index; take_along_dim input
-indices dim!; tan; tanh; tensordot input other dims_self! dims_other!; threshold input threshold! value!; topk input
-k! dim! largest sorted values indices; trace; transpose input dim0! dim1!; transpose_copy input dim0! dim1!;
-trapezoid y x dim!; trapz y x dim!; triangular_solve input A upper transpose unitriangular X M; tril input
-diagonal!; tril_indices; triu input diagonal!; triu_indices; true_divide input other; trunc; unbind input dim!;
-unbind_copy input dim!; unflatten input dim! sizes!; unfold_copy input dimension! size! step!; unsafe_chunk input
-chunks! dim!; unsafe_split input split_size! dim!; unsqueeze input dim!; unsqueeze_copy input dim!; vander x N!
-increasing; var input dim! unbiased keepdim; var_mean input dim! correction! keepdim out0 out1; vdot input other;
-view_as_complex; view_as_real; view_copy input size!; vmap; vsplit input sections!; vstack; xlogy input other;
-zero_; zeros_like input dtype layout device pin_memory memory_format
+other; half; hardshrink input lambd!; hash_tensor input dim! keepdim mode!; heaviside input values; hsplit input
+sections!; hstack; hypot input other; i0; igamma input other; igammac input other; iinfo; imag; index_add input dim!
+index source alpha!; index_copy input dim! index source; index_put input indices values accumulate; index_reduce;
+index_select input dim! index; inner input other; int; is_complex; is_floating_point; is_grad_enabled; is_signed;
+is_storage; is_tensor; isclose input other rtol! atol! equal_nan; isfinite; isinf; isnan; isneginf; isposinf;
+isreal; kron input other; kthvalue input k! dim! keepdim values indices; lcm input other; ldexp input other; le
+input other; lerp input end weight; lgamma; log; log10; log1p; log2; log_softmax input dim! dtype; logaddexp input
+other; logaddexp2 input other; logcumsumexp input dim!; logical_and input other; logical_not; logical_or input
+other; logical_xor input other; logit input eps!; logsumexp input dim! keepdim; long; lt input other; lu_unpack
+LU_data LU_pivots unpack_data unpack_pivots P L U; masked_scatter input mask source; matmul input other; max input
+dim keepdim max max_values; maximum input other; mean input dim! keepdim dtype; median input dim! keepdim values
+indices; meshgrid; min input dim keepdim min min_indices; minimum input other; mm input mat2 out_dtype!; mode input
+dim! keepdim values indices; moveaxis input source! destination!; movedim input source! destination!; msort; mul
+input other; multinomial input num_samples! replacement generator; multiply input other; mv input vec; mvlgamma
+input p!; nan_to_num input nan! posinf! neginf!; nanmean input dim! keepdim dtype; nanmedian input dim! keepdim
+values indices; nanquantile; nansum input dim! keepdim dtype; narrow_copy input dim! start! length!;
+native_batch_norm input weight bias running_mean running_var training momentum! eps!; native_dropout input p! train
+out0 out1; native_group_norm input weight bias N! C! HxW! group! eps! out0 out1 out2; native_layer_norm input
+normalized_shape! weight bias eps! out0 out1 out2; ne input other; neg; neg_; negative; nextafter input other;
+no_grad; numel; ones_like input dtype layout device pin_memory memory_format; outer input vec2; permute input dims!;
+permute_copy input dims!; pixel_shuffle input upscale_factor!; pixel_unshuffle input downscale_factor!; poisson
+input generator; polar abs angle; polygamma; positive; pow input exponent; prelu input weight; prod input dim!
+keepdim dtype; promote_types; put input index source accumulate; quantile; rad2deg; rand_like input generator dtype
+layout device pin_memory memory_format; randint; randint_like input low high generator dtype layout device
+pin_memory memory_format; randn_like input generator dtype layout device pin_memory memory_format; randperm; ravel;
+real; reciprocal; relu; relu_; remainder input other; renorm input p! dim! maxnorm!; resize_as_ input the_template
+memory_format; resolve_conj; resolve_neg; result_type tensor other; roll input shifts! dims!; rot90 input k! dims!;
+round input decimals!; row_stack; rsqrt; scatter input dim! index value; scatter_add input dim! index src;
+scatter_reduce; searchsorted sorted_sequence input out_int32 right side sorter; select input dim! index!;
+select_scatter input src dim! index!; selu; set_default_dtype; set_grad_enabled; sgn; short; sigmoid; sign; signbit;
+sin; sinc; sinh; slice_scatter input src dim! start! end! step!; softmax input dim! dtype; sort input stable dim!
+descending values indices; split_with_sizes input split_sizes! dim!; split_with_sizes_copy input split_sizes! dim!;
+sqrt; sqrt_; square; square_; squeeze input dim!; squeeze_copy input dim!; stack; std input dim! unbiased keepdim;
+std_mean input dim! correction! keepdim out0 out1; stft input n_fft! hop_length! win_length! window normalized
+onesided return_complex align_to_window; storage; sum input dim! keepdim dtype; swapaxes input axis0! axis1!;
+swapdims input dim0! dim1!; t; t_copy; take input index; take_along_dim input indices dim!; tan; tanh; tensordot
+input other dims_self! dims_other!; threshold input threshold! value!; topk input k! dim! largest sorted values
+indices; trace; transpose input dim0! dim1!; transpose_copy input dim0! dim1!; trapezoid y x dim!; trapz y x dim!;
+triangular_solve input A upper transpose unitriangular X M; tril input diagonal!; tril_indices; triu input
+diagonal!; triu_indices; true_divide input other; trunc; unbind input dim!; unbind_copy input dim!; unflatten input
+dim! sizes!; unfold_copy input dimension! size! step!; unsafe_chunk input chunks! dim!; unsafe_split input
+split_size! dim!; unsqueeze input dim!; unsqueeze_copy input dim!; vander x N! increasing; var input dim! unbiased
+keepdim; var_mean input dim! correction! keepdim out0 out1; vdot input other; view_as_complex; view_as_real;
+view_copy input size!; vmap; vsplit input sections!; vstack; xlogy input other; zero_; zeros_like input dtype layout
+device pin_memory memory_format
 """
 
 SECTIONS["torch.Tensor"] = """
@@ -248,9 +250,8 @@ margin! size_average reduce reduction; huber_loss input target reduction delta! 
 running_mean running_var weight bias use_input_stats momentum! eps!; interpolate input size! scale_factor! mode
 align_corners recompute_scale_factor antialias; kl_div input target size_average reduce reduction log_target;
 l1_loss input target size_average reduce reduction weight; layer_norm input normalized_shape! weight bias eps!;
-leaky_relu input negative_slope! inplace; linear input weight bias; linear_cross_entropy input linear_weight target
-linear_bias weight reduction ignore_index! label_smoothing! options; local_response_norm input size! alpha! beta!
-k!; log_softmax input dim! _stacklevel! dtype; logsigmoid; lp_pool1d input norm_type! kernel_size! stride ceil_mode;
+leaky_relu input negative_slope! inplace; linear input weight bias; local_response_norm input size! alpha! beta! k!;
+log_softmax input dim! _stacklevel! dtype; logsigmoid; lp_pool1d input norm_type! kernel_size! stride ceil_mode;
 lp_pool2d input norm_type! kernel_size stride ceil_mode; lp_pool3d input norm_type! kernel_size stride ceil_mode;
 margin_ranking_loss input1 input2 target margin! size_average reduce reduction; max_pool1d input kernel_size!
 stride! padding! dilation! ceil_mode; max_pool2d input kernel_size! stride! padding! dilation! ceil_mode; max_pool3d
@@ -288,8 +289,8 @@ zeta
 """
 
 SECTIONS["torch.fft"] = """
-fft; fft2; fftfreq; fftn; fftshift; hfft; hfft2; hfftn; ifft; ifft2; ifftn; ifftshift; ihfft; ihfft2; ihfftn; irfft;
-irfft2; irfftn; rfft; rfft2; rfftfreq; rfftn
+fft; fft2; fftn; fftshift; hfft; hfft2; hfftn; ifft; ifft2; ifftn; ifftshift; ihfft; ihfft2; ihfftn; irfft; irfft2;
+irfftn; rfft; rfft2; rfftn
 """
 
 SECTIONS[""] = """
