@@ -7,6 +7,8 @@ import warnings
 import pytest
 
 import syncwatch
+from syncwatch.runtime import source as sources
+from syncwatch.runtime.recorder import RECORDER
 
 torch = pytest.importorskip("torch")
 
@@ -193,6 +195,53 @@ def test_torch_compile_sees_through_the_wrappers():
             hook.uninstall()
         torch._dynamo.reset()
     assert (explained.graph_count, explained.graph_break_count) == (1, 0)
+
+
+def test_a_compiled_function_is_not_compiled_again_for_a_watch(cuda, monkeypatch):
+    from torch._dynamo.testing import CompileCounter
+
+    counter = CompileCounter()
+
+    def function(x):
+        picked = x.reshape(-1)[2:5].to(torch.float16, non_blocking=True)
+        return torch.where(picked > 0, picked, -picked).sum()
+
+    compiled = torch.compile(function, backend=counter, fullgraph=True)
+    x = torch.rand(8)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)  # what torch.compile asks itself
+    armed_source = sources.current_source()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    compiled(x)
+    armed_source.install(RECORDER)
+    armed_source._arm(RECORDER)
+    try:
+        compiled(x)
+    finally:
+        armed_source.uninstall()
+    compiled(x)
+    torch._dynamo.reset()
+    assert counter.frame_count == 1
+
+
+def test_wrappers_linger_between_watches_that_follow_closely(cuda, monkeypatch):
+    from syncwatch.runtime.cuda import lingering
+
+    monkeypatch.setattr(lingering, "SOON", 3600.0)
+    before = torch.Tensor.item
+    for _ in range(2):
+        with syncwatch.watch():
+            assert torch.Tensor.item is not before
+        assert torch.Tensor.item is before
+    with syncwatch.watch():
+        pass
+    assert torch.Tensor.item is not before  # the third removal is put off
+    assert cuda.mode == 0
+    cuda.wait(1.0)
+    with syncwatch.watch() as report:
+        cuda.wait(1.0)
+    assert report.count == 1
+    sources.current_source()._wrappers.uninstall_now()
+    assert torch.Tensor.item is before
 
 
 def test_torch_jit_script_sees_through_the_wrappers():

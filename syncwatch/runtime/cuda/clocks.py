@@ -7,6 +7,7 @@ comes: a wrapped call costs two plain calls more.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType, ModuleType
@@ -121,6 +122,10 @@ def prime_torch() -> None:
     observe.name_of(torch.nonzero)
 
 
+def _compiler() -> ModuleType | None:
+    return sys.modules.get("torch._dynamo.trace_rules")
+
+
 class ClockHook:
     """Installs the wrappers. They report nothing by themselves."""
 
@@ -129,15 +134,24 @@ class ClockHook:
         self._clock = clock
         self._wrappings: list[Wrapping] | None = None
         self._patches = Patches()
+        self._compiler_loaded = False
 
     def install(self, sink: object) -> None:
         """See `Hook.install`."""
         if self._wrappings is None:
             prime_torch()
             self._wrappings = wrappings(self._ops, self._clock)
+        self._compiler_loaded = _compiler() is not None
         for wrapping in self._wrappings:
             self._patches.set(wrapping.owner, wrapping.name, wrapping.wrapper)
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
         self._patches.undo()
+        rules = _compiler()
+        if rules is not None and not self._compiler_loaded:
+            # torch.compile learns torch's functions by identity when it is loaded, and has learnt our wrappers
+            for name in ("get_torch_obj_rule_map", "get_tensor_method"):
+                clear = getattr(getattr(rules, name, None), "cache_clear", None)
+                if clear is not None:
+                    clear()

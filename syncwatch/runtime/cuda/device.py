@@ -40,6 +40,10 @@ _HOT_NAMES = (
 # then ask 0-d tensors for their length.
 _TOO_HOT = frozenset(_HOT_NAMES.split()) | {"__getitem__"}
 
+# Compiled graphs hold these often, and torch.compile guards the identity of a function: a wrapper would make it
+# compile once more when a watch opens. With one argument torch.where is counted, and has no time.
+_IN_GRAPHS = frozenset({"torch.where", "torch.Tensor.where"})
+
 
 class CudaSource:
     """Watches torch.cuda through its hooks.
@@ -58,7 +62,7 @@ class CudaSource:
         # later ones wrap what earlier ones have put there, and come off first
         self._wrappers = Lingering(
             [
-                ClockHook(clocked_ops(), clock),
+                ClockHook((op for op in clocked_ops() if op not in _IN_GRAPHS), clock),
                 UnreportedHook(unreported_ops(), clock, marks),
                 PageableCopyHook(clock, marks),
                 WaitHook(clock, marks, self._warnings.paused),
