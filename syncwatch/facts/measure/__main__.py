@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from syncwatch.facts import store
-from syncwatch.facts.measure.survey import Survey, progress, run_programs, run_samples
+from syncwatch.facts.measure.survey import Survey, leaf_proofs, merged, progress, run_programs, run_samples
 from syncwatch.facts.measure.witness import Bench, DeviceLost, NoGpu
 
 SAMPLE_SLEEP_MS = 4.0  # there are thousands of samples
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.evidence is not None:
         rows = (*survey.programs, *survey.samples, *survey.leaf_samples)
         options.evidence.write_bytes(b"\n".join(msgspec.json.encode(row) for row in rows) + b"\n")
-    _save(bench, survey, options.out)
+    _save(bench, survey, options.out, whole=options.area is None and options.sample_seconds > 0)
     for failure in survey.failures:
         progress(f"  not measured: {failure}")
     blocked = sum(count.blocked > 0 for count in survey.operations.values())
@@ -102,11 +102,12 @@ def _measure(bench: Bench, survey: Survey, options: argparse.Namespace) -> None:
         progress(f"{source.__name__}: {len(survey.samples)} samples so far")
 
 
-def _save(bench: Bench, survey: Survey, path: Path) -> None:
+def _save(bench: Bench, survey: Survey, path: Path, *, whole: bool) -> None:
+    """Enters what was measured under its version; a partial run keeps the rest of an earlier one."""
     torch = bench.torch
     measured = store.read(path) if path.exists() else store.Measured(store.FORMAT, {})
     version = str(torch.__version__).partition("+")[0]
-    measured.versions[version] = store.Version(
+    entry = store.Version(
         torch=str(torch.__version__),
         cuda=torch.version.cuda or "",
         gpu=torch.cuda.get_device_name(),
@@ -114,8 +115,10 @@ def _save(bench: Bench, survey: Survey, path: Path) -> None:
         python=platform.python_version(),
         operations=survey.operations,
         leaves=survey.leaves,
-        raw_programs=store.raw(survey.programs),
+        raw_programs=store.raw([*survey.programs, *leaf_proofs(survey)]),
     )
+    old = measured.versions.get(version)
+    measured.versions[version] = entry if whole or old is None else merged(old, entry)
     store.write(measured, path)
 
 

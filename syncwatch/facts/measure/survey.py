@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from syncwatch.facts import by_leaf
 from syncwatch.facts.codec import plain_call
 from syncwatch.facts.describe import Call
 from syncwatch.facts.measure.witness import Action, Bench, DeviceLost, Maker, Outcome
 from syncwatch.facts.observe import describe_call, recording
-from syncwatch.facts.store import Count, Program
+from syncwatch.facts.store import Count, Program, Version, raw
 
 LEAF_SLEEP_MS = 4.0
 # the areas whose programs reach leaf operations on both sides of their conditions
@@ -156,6 +158,33 @@ def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
 
     with Leaves():
         action()
+
+
+def leaf_proofs(survey: Survey, most: int = 8) -> list[Program]:
+    """The measured leaf operations that prove conditions of the table: at most `most` a verdict of each."""
+    taken: Counter[tuple[str, bool]] = Counter()
+    proofs = []
+    for sample in survey.leaf_samples:
+        op = sample.calls[0][0]
+        fact = by_leaf(op)
+        if fact is None or not fact.cases:
+            continue
+        taken[op, sample.blocked] += 1
+        if taken[op, sample.blocked] <= most:
+            proofs.append(sample)
+    return proofs
+
+
+def merged(old: Version, new: Version) -> Version:
+    """What was measured before, with the areas and operations that were measured again replaced."""
+    again = {program.area for program in new.programs}
+    programs = [program for program in old.programs if program.area not in again] + new.programs
+    return msgspec.structs.replace(
+        new,
+        operations={**old.operations, **new.operations},
+        leaves={**old.leaves, **new.leaves},
+        raw_programs=raw(programs),
+    )
 
 
 def progress(text: str) -> None:
