@@ -231,6 +231,7 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
         return call_library_method(m, f"{type_name(owner)}.{method}", args[0], args[1:], kwargs, star, node)
     if name == "type" or name.startswith("builtins."):
         return _run(m, name, None, args, kwargs, star)
+    kwargs = _implied(m, name, kwargs)
     events.ask(m, (name,), args, kwargs, via="call", node=_subject(node), has_star=star)
     model = MODELS.get(name)
     if model is not None:
@@ -238,6 +239,16 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     if protocol.is_class(name):
         return instances.instantiate_library(m, name, args, kwargs, star)
     return hazards.after(m, name, args, kwargs, _run(m, name, None, args, kwargs, star))
+
+
+def _implied(m: Interpreter, name: str, kwargs: Kwargs) -> Kwargs:
+    """The arguments with one that a mode of the process gives, where the call leaves it out."""
+    found: tuple[str, str] | None = by_prefix(protocol.IMPLIED, name)  # type: ignore[assignment]
+    if found is not None and found[0] not in kwargs:
+        value = m.mode(found[1])
+        if value is not None:
+            return {**kwargs, found[0]: value}
+    return kwargs
 
 
 def call_library_method(

@@ -146,6 +146,8 @@ HOT: set[str] = set()
 BASES: dict[str, tuple[str, ...]] = {}
 ALIASES: dict[str, str] = {}
 PREFIX_BASES: list[tuple[str, str]] = []
+# prefix of names → (an argument, the mode that gives it where a call does not)
+IMPLIED: dict[str, tuple[str, str]] = {}
 
 
 def model(*names: str) -> Callable[[Model], Model]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import BASES, MODELS, PREFIX_BASES, LibCall, Machine, Model, attribute, model
+from syncwatch.static.library.protocol import BASES, IMPLIED, MODELS, PREFIX_BASES, LibCall, Machine, Model, attribute, model
 from syncwatch.static.library.tensors import (
     NOWHERE,
     Shape,
@@ -29,6 +29,7 @@ from syncwatch.static.values import (
 _BASE = "torch.distributions.Distribution"
 PREFIX_BASES.append(("torch.distributions.", _BASE))
 BASES[_BASE] = ()
+IMPLIED["torch.distributions."] = ("validate_args", "validate_args")
 
 # class: (parameters, batch dimensions that the last axis of a parameter does not add, class of a sample)
 _CLASSES = {
