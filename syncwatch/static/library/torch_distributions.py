@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.protocol import BASES, IMPLIED, MODELS, PREFIX_BASES, LibCall, Machine, Model, attribute, model
+from syncwatch.static.library.protocol import (
+    BASES,
+    IMPLIED,
+    MODELS,
+    PREFIX_BASES,
+    LibCall,
+    Machine,
+    Model,
+    attribute,
+    model,
+)
 from syncwatch.static.library.tensors import (
     NOWHERE,
     Shape,
