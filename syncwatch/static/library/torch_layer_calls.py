@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from syncwatch.static.library.modules import where_of
-from syncwatch.static.library.protocol import ALIASES, MODELS, LibCall, Machine, model
+from syncwatch.static.library.protocol import ALIASES, MODELS, LibCall, Machine, attribute, model
 from syncwatch.static.library.tensors import (
     NOWHERE,
     Shape,
@@ -203,6 +203,7 @@ def _module(m: Machine, call: LibCall) -> Value:
     return output(m, call)
 
 
+@attribute("torch.nn.Sequential.*")
 def _named_child(m: Machine, obj: Value, name: str) -> Value:
     """`sequential.name` of one that was built from a dict."""
     if type(obj) is Obj:
