@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="exit with status 1 if the host waits more than N times a step (in all, where there are no steps)",
     )
-    parser.add_argument("--devices", metavar="N", type=int, help="how many devices to emulate (default: 1)")
+    parser.add_argument("--devices", metavar="N", type=int, help="devices to emulate (default: one for each rank)")
     parser.add_argument("--quiet", action="store_true", help="print no report")
     parser.add_argument(
         "-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER, help="run a module, as python -m does"
@@ -162,7 +162,13 @@ def _select(device: str, devices: int | None, stack: ExitStack) -> None:
         emulator = importlib.import_module("syncwatch.emulator")
     except ImportError as error:
         raise UsageError(f"the emulated device cannot be used here ({error}); run on a machine with a GPU") from None
-    stack.enter_context(use_source(emulator.source(devices=devices or 1)))
+    stack.enter_context(use_source(emulator.source(devices=devices or _ranks_here())))
+
+
+def _ranks_here() -> int:
+    """Under torchrun each rank of this machine expects a device of its own."""
+    word = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return max(1, int(word)) if word.isdigit() else 1
 
 
 def _start(recording: Recording) -> Source:

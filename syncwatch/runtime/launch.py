@@ -10,10 +10,11 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NamedTuple
+
+from syncwatch.runtime.signals import LastWords
 
 
 class LaunchError(Exception):
@@ -103,7 +104,8 @@ def run(program: Program, save: Callable[[], None]) -> Outcome:
     sys.modules["__main__"] = program.main
     sys.argv[:] = program.argv
     sys.path[0] = program.path_entry
-    restore = _on_fatal_signals(save)
+    last_words = LastWords(save)
+    last_words.arm()
     try:
         exec(program.code, program.main.__dict__)
         _wait_for_threads()
@@ -116,7 +118,7 @@ def run(program: Program, save: Callable[[], None]) -> Outcome:
         _show(error)
         return Outcome(1, failed=True)
     finally:
-        restore()
+        last_words.disarm()
     return Outcome(None, failed=False)
 
 
@@ -136,31 +138,6 @@ def _show(error: BaseException) -> None:
 
 def _ours(trace: TracebackType) -> bool:
     return trace.tb_frame.f_code.co_filename == __file__
-
-
-def _on_fatal_signals(save: Callable[[], None]) -> Callable[[], None]:
-    """Saves before a signal ends the process. Signals that the program handles itself are left to it."""
-    taken: list[int] = []
-
-    def handler(number: int, frame: FrameType | None) -> None:
-        with suppress(Exception):
-            save()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGUSR1"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-                signal.signal(number, handler)
-                taken.append(number)
-
-    def restore() -> None:
-        for number in taken:
-            if signal.getsignal(number) is handler:
-                signal.signal(number, signal.SIG_DFL)
-
-    return restore
 
 
 def die_of_interrupt() -> None:

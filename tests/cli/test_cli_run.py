@@ -133,6 +133,24 @@ def test_an_interrupted_run_is_saved_and_dies_of_the_signal(tmp_path, number):
     assert session(tmp_path)["totals"]["count"] == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of zeros")
+def test_a_program_that_hangs_in_c_dies_of_the_signal_too(tmp_path):
+    hangs = (
+        "import ctypes, fakegpu\nfakegpu.item()\nopen('ready', 'w').close()\n"
+        "library, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)\n"
+        "library.pthread_mutex_lock(mutex)\nlibrary.pthread_mutex_lock(mutex)\n"
+    )
+    (tmp_path / "train.py").write_text(hangs)
+    process = start(tmp_path, "run", "--device", "emulated", "train.py")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM, err
+    assert session(tmp_path)["totals"]["count"] == 1
+
+
 def test_a_handler_of_the_program_is_left_alone(tmp_path):
     program = (
         "import os, signal, fakegpu\nsignal.signal(signal.SIGTERM, lambda *a: print('mine', flush=True))\n"
