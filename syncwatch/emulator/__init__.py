@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from syncwatch.emulator.backend import EmulationUnavailable as EmulationUnavailable
+    from syncwatch.emulator.counting import source as source
     from syncwatch.emulator.device import active as active
     from syncwatch.emulator.device import emulate as emulate
-    from syncwatch.emulator.counting import source as source
     from syncwatch.emulator.stops import EmulationStopped as EmulationStopped
 
 _HOMES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cache
 
 from syncwatch.emulator.device import DEVICE
 from syncwatch.emulator.events import EVENTS
@@ -54,10 +55,16 @@ class EmulatedSource:
             self._installed.pop().uninstall()
 
 
+@cache
+def shared() -> EmulatedSource:
+    """The one source of this process: torch.jit.script keeps what it learns of the wrappers by their identity."""
+    return EmulatedSource()
+
+
 def source(devices: int = 1) -> EmulatedSource:
     """Makes the device appear for the rest of the process, and returns its source: what `syncwatch run` arms.
 
     Raises EmulationUnavailable where that cannot be.
     """
     DEVICE.on(devices)
-    return EmulatedSource()
+    return shared()

@@ -91,12 +91,12 @@ def emulate(*, devices: int = 1) -> Iterator[None]:
     Raises EmulationUnavailable where the process ran backward() before its first `emulate()`, or torch is too old,
     and ValueError where `devices` is no number from 1 to 64.
     """
-    from syncwatch.emulator.counting import EmulatedSource
+    from syncwatch.emulator.counting import shared
     from syncwatch.runtime.source import use_source
 
     DEVICE.on(devices)
     try:
-        with use_source(EmulatedSource()):
+        with use_source(shared()):
             yield
     finally:
         DEVICE.off()

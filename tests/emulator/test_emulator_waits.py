@@ -111,11 +111,11 @@ def test_a_gradient_scaler_reads_once_a_step(waits):
 
 
 def test_optimizer_steps_delimit(run):
-    from syncwatch.emulator.counting import EmulatedSource
+    from syncwatch.emulator.counting import shared
     from syncwatch.runtime.session import Recording
     from syncwatch.runtime.source import use_source
 
-    with use_source(EmulatedSource()):
+    with use_source(shared()):
         recording = Recording(["test"])
         recording.start()
         run(
