@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _MAIN_STEPS = 250_000
 _ENTRY_STEPS = 8_000  # of a hot function
-_COLD_STEPS = 1_500  # of any other, and of making an assumed instance
+_COLD_STEPS = 1_500  # of any other that holds a loop, and of making an assumed instance
+_PLAIN_STEPS = 600  # of what holds no loop, so that only what it calls could run at every step
 _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
 _TEST_STEPS = 40_000
@@ -67,6 +68,7 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     m.hot_names = frozenset(options.hot)
     m.device_names = frozenset(options.device_names)
     m.configured = Configured(options)
+    m.names_devices = bool(options.device_names)
     main = Module(project.name_of(path), path, form, path.endswith("__init__.py"))
     main.state = "running"
     main.slots["__name__"] = Const("str", "__main__")
@@ -214,7 +216,7 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
                 kwargs[p.name] = assumptions.of_parameter(m, func, cls, p, receiver)
         frame.heat = _entry_heat(m, func, cls, kwargs)
         if frame.heat == "setup":
-            m.limit = m.steps + _COLD_STEPS
+            m.limit = m.steps + (_COLD_STEPS if heat.holds_loop(func.node.body) else _PLAIN_STEPS)
         frame.setup = frame.heat == "setup" and heat.is_setup_name(func.name)
         positional = [a for a in args if type(a) is not _Rest]
         functions.call_function(m, func, tuple(positional), kwargs, star=False, receiver=receiver)

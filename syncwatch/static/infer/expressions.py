@@ -50,7 +50,7 @@ def _const(m: Interpreter, node: ir.Const) -> Value:
 
 @evaluates(ir.Name)
 def _name(m: Interpreter, node: ir.Name) -> Value:
-    if m.configured.device(node):
+    if m.names_devices and m.configured.device(node):
         return m.accelerator()
     value = m.load(node.id)
     if value is UNKNOWN and is_device_name(m, node.id):
@@ -64,7 +64,7 @@ def is_device_name(m: Interpreter, name: str) -> bool:
 
 @evaluates(ir.Attr)
 def _attr(m: Interpreter, node: ir.Attr) -> Value:
-    if m.configured.device(node):
+    if m.names_devices and m.configured.device(node):
         return m.accelerator()
     value = m.eval(node.value)
     m.frame.pos = node.pos

@@ -178,6 +178,20 @@ def _calls_training(m: Interpreter, block: ir.Block, depth: int = 0) -> bool:
     return any(_trains(body) or (depth < 2 and _calls_training(m, body, depth + 1)) for body in bodies)
 
 
+def holds_loop(block: Any) -> bool:
+    """Whether a function's body holds any loop."""
+    if type(block) is not tuple:
+        return False
+    for s in block:
+        if type(s) in (ir.ForStmt, ir.While):
+            return True
+        if isinstance(s, (ir.If, ir.With, ir.Try)) and holds_loop(s.body):
+            return True
+        if isinstance(s, (ir.If, ir.Try)) and holds_loop(s.orelse):
+            return True
+    return False
+
+
 def holds_batch_loop(block: Any) -> bool:
     """Whether a function's body holds a loop over batches or steps, which does what is repeated."""
     return type(block) is tuple and _holds_batch_loop(block)

@@ -91,6 +91,7 @@ class Interpreter:
         self.hot_names: frozenset[str] = frozenset()
         self.device_names: frozenset[str] = frozenset()
         self.configured = Configured(Options())
+        self.names_devices = False  # whether the configuration names devices at all
 
     # ------------------------------------------------------------------ evaluation
 

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from syncwatch.static.infer.python import batches, builtins, containers, numbers, sinks, stdlib, strings
+from syncwatch.static.infer.python import (
+    batches,
+    builtins,
+    concurrency,
+    containers,
+    iterators,
+    numbers,
+    sinks,
+    stdlib,
+    strings,
+)
 
-__all__ = ["batches", "builtins", "containers", "numbers", "sinks", "stdlib", "strings"]
+__all__ = ["batches", "builtins", "concurrency", "containers", "iterators", "numbers", "sinks", "stdlib", "strings"]
