@@ -12,6 +12,7 @@ from syncwatch.static.values import (
     TRUE,
     UNKNOWN,
     Const,
+    Func,
     Obj,
     Tensor,
     Tuple,
@@ -136,12 +137,30 @@ def _mode(m: Machine, call: LibCall) -> Value:
 
 @model("torch.autograd.Function.apply")
 def _apply(m: Machine, call: LibCall) -> Value:
-    """`F.apply(...)` runs `F.forward(ctx, ...)`."""
+    """`F.apply(...)` runs `F.forward(ctx, ...)`; `F.backward(ctx, ...)` runs in the backward pass, once for each."""
     cls = call.self
     with m.part("ctx"):
         ctx = m.new("torch.autograd.function.FunctionCtx")
     forward = m.getattr(cls, "forward")
-    return m.call(forward, (ctx, *call.args), dict(call.kwargs))
+    context = m.getattr(cls, "setup_context")
+    if type(context) is Func:
+        output = m.call(forward, call.args, dict(call.kwargs))
+        m.call(context, (ctx, Tuple(call.args), output))
+    else:
+        output = m.call(forward, (ctx, *call.args), dict(call.kwargs))
+    backward = m.getattr(cls, "backward")
+    if type(backward) is Func and type(ctx) is Obj:
+        m.setattr(ctx, "saved_tensors", ctx.slots.get("saved_tensors", Tuple(())))
+        results = output.items if type(output) is Tuple and output.items is not None else (output,)
+        m.call(backward, (ctx, *(_gradient_of(r) for r in results)))
+    return output
+
+
+def _gradient_of(value: Value) -> Value:
+    """The gradient that a backward pass hands over for a result."""
+    if type(value) is Tensor:
+        return replaced(value, requires_grad=False, parameter=False, marks=frozenset())
+    return UNKNOWN
 
 
 @model(
