@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from syncwatch.model import Event
+import msgspec
+
+from syncwatch.model import Event, Heat, Kind
 from syncwatch.static import ir, library
 from syncwatch.static.infer import assumptions, functions, heat, instances
 from syncwatch.static.infer.configured import Configured
@@ -38,8 +40,8 @@ _PLAIN_STEPS = 600  # of what holds no loop, so that only what it calls could ru
 _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
 _TEST_STEPS = 40_000
-# Files of tests: what waits there hurts nobody, and nothing calls their functions.
-_TESTS = re.compile(r"^(?!\.\.)([^/].*/)?(tests/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
+# Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
+_TESTS = re.compile(r"^(?!\.\.)([^/].*/)?((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 @dataclass
@@ -84,7 +86,10 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
         _enter_rest(m, main)
     m.journal.undo(0)
     finder.seen.add(path)
-    return Result(list(m.recorder.events.values()), finder.seen, m.faults, m.steps)
+    events = list(m.recorder.events.values())
+    if is_test:
+        events = [msgspec.structs.replace(e, heat=Heat.SETUP) for e in events if e.kind is not Kind.DEFAULT_DEVICE]
+    return Result(events, finder.seen, m.faults, m.steps)
 
 
 class _Finder:

@@ -13,16 +13,16 @@ from syncwatch.model import Certainty, Event, Heat
 def infer(tmp_path):
     """Runs inference over a program (and further files of its project), and returns its events."""
 
-    def run(code: str, /, **others: str) -> list[Event]:
+    def run(code: str, /, name: str = "program", **others: str) -> list[Event]:
         from syncwatch.static.infer import infer_root
         from syncwatch.static.options import Options
         from syncwatch.static.project import Project
 
-        for name, text in {"program": code, **others}.items():
-            path = tmp_path / f"{name}.py"
+        for file, text in {name: code, **others}.items():
+            path = tmp_path / f"{file}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(textwrap.dedent(text), encoding="utf-8")
-        main = str(tmp_path / "program.py")
+        main = str(tmp_path / f"{name}.py")
         result = infer_root(Project([main], Options(root=str(tmp_path), cache=False)), main, strict=True)
         assert result.faults == []
         return result.events

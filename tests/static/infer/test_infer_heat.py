@@ -176,3 +176,18 @@ def test_an_epoch_that_is_one_step(check):
             loss = train()
         """
     )
+
+
+def test_what_tests_call_is_not_hot_for_it(infer):
+    """A file of tests drives the library in loops of its own; nobody minds that it waits."""
+    code = """
+        import torch
+
+        def read(x):
+            return x.item()
+
+        for step in range(3):
+            read(torch.rand((), device="cuda"))
+        """
+    assert {e.heat for e in infer(code)} == {Heat.STEP}
+    assert {e.heat for e in infer(code, name="tests/test_reading")} == {Heat.SETUP}

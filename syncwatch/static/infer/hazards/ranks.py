@@ -44,7 +44,7 @@ def called(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str
 def _group(m: Interpreter, args: Sequence[Value], kwargs: Mapping[str, Value]) -> None:
     m.journal.write(m.world, "ranks", TRUE)
     backend = args[0] if args else kwargs.get("backend", NONE)
-    if not any(type(v) is Const and (v.value is None or "nccl" in str(v.value)) for v in members(backend)):
+    if not all(type(v) is Const and (v.value is None or "nccl" in str(v.value)) for v in members(backend)):
         return
     if m.mode("set_device") in (None, FALSE, NONE) and kwargs.get("device_id", NONE) == NONE:
         events.record(m, Kind.DEFAULT_DEVICE, _GROUP, Certainty.LIKELY, False, "call", "")
