@@ -78,9 +78,9 @@ def nodes(value: Any) -> Iterator[ir.Node]:
             waiting.extend(getattr(each, name) for name in reversed(each.__struct_fields__))
 
 
-def text_at(source: str, pos: ir.Pos) -> str:
-    """The source text at a position."""
-    lines = source.split("\n")
+def text_at(source: str | list[str], pos: ir.Pos) -> str:
+    """The source text (or its lines) at a position."""
+    lines = source.split("\n") if isinstance(source, str) else source
     line, column, end_line, end_column = pos
     if line == end_line:
         return lines[line - 1][column:end_column]
@@ -90,10 +90,11 @@ def text_at(source: str, pos: ir.Pos) -> str:
 def misplaced(source: str) -> list[str]:
     """What is not where its position says, one line for each such node; `source` must be valid Python."""
     wrong = []
+    lines = source.split("\n")
     for node in nodes(lower(source, "a.py")):
         pos = getattr(node, "pos", None)
-        if pos is not None and not _fits(node, text_at(source, pos)):
-            wrong.append(f"{node!r}: {text_at(source, pos)!r}")
+        if pos is not None and not _fits(node, text_at(lines, pos)):
+            wrong.append(f"{node!r}: {text_at(lines, pos)!r}")
     return wrong
 
 
