@@ -109,7 +109,7 @@ def _batch_values(m: Machine, call: LibCall) -> Value:
 
 @model("syncwatch.DeviceBatch.to", "syncwatch.DeviceBatch.cuda", "syncwatch.DeviceBatch.__enter__")
 def _batch_to(m: Machine, call: LibCall) -> Value:
-    return call.self
+    return call.receiver
 
 
 @default("syncwatch.DeviceBatch.")

@@ -67,7 +67,7 @@ def _to(m: Machine, call: LibCall) -> Value:
 
         if target is not None or sort is not None:
             convert(m, obj, change)
-    return obj
+    return call.receiver
 
 
 @model("torch.nn.Module.cuda", "torch.nn.Module.cpu", "torch.nn.Module.xpu", "torch.nn.Module.ipu")
@@ -80,7 +80,7 @@ def _cuda(m: Machine, call: LibCall) -> Value:
             index = None if device is None or device.index is None or device.index < 0 else device.index
             target = Where("cuda", True, index)
         convert(m, call.self, lambda t: place(t, target))
-    return call.self
+    return call.receiver
 
 
 @model(
@@ -117,7 +117,7 @@ def _chained(m: Machine, call: LibCall) -> Value:
             return NONE
         elif name == "compile":
             return NONE
-    return call.self
+    return call.receiver
 
 
 @model("torch.nn.Module.train", "torch.nn.Module.eval")
@@ -126,7 +126,7 @@ def _train(m: Machine, call: LibCall) -> Value:
         mode = FALSE if call.name.endswith("eval") else call.arg(0, "mode", TRUE)
         for _, module in list(all_modules(call.self)):
             m.setattr(module, "training", mode)
-    return call.self
+    return call.receiver
 
 
 def _named(pairs: list[tuple[str | None, Value]]) -> Value:
@@ -252,7 +252,7 @@ def _apply(m: Machine, call: LibCall) -> Value:
         func = call.arg(0, "fn", UNKNOWN)
         for _, module in list(all_modules(call.self))[:32]:
             m.call(func, (module,))
-    return call.self
+    return call.receiver
 
 
 def _hook(slot: str) -> Model:
@@ -280,6 +280,8 @@ model("torch.nn.Module.register_forward_pre_hook")(_hook("<forward_pre_hooks>"))
 
 @model("syncwatch.hook_with_kwargs")
 def _with_kwargs(m: Machine, call: LibCall) -> Value:
+    if not call.args:
+        return UNKNOWN
     hook, *rest = call.args
     return m.call(hook, (*rest[:2], m.dict({}, UNKNOWN), *rest[2:]))
 

@@ -27,7 +27,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from syncwatch.static.values import Device, Iter, Obj, Value
+from syncwatch.static.values import UNKNOWN, Device, Iter, Obj, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,11 @@ class LibCall:
     kwargs: Mapping[str, Value] = field(default_factory=dict)
     self: Value = None
     has_star: bool = False
+
+    @property
+    def receiver(self) -> Value:
+        """The receiver of a method, Unknown for a function."""
+        return UNKNOWN if self.self is None else self.self
 
     def arg(self, position: int | None, name: str | None = None, default: Value = None) -> Value:
         """The argument given by position (receiver not counted) or by name, else `default`."""

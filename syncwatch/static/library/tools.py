@@ -291,11 +291,11 @@ def _dataset(m: Machine, call: LibCall) -> Value:
     if call.name.endswith("__getitem__"):
         index = call.arg(0)
         if type(index) is Const and isinstance(index.value, str):
-            return call.self  # a split, or a column
+            return call.receiver  # a split, or a column
         return m.dict({}, UNKNOWN)
     if call.name.endswith("set_format"):
         return NONE
-    return call.self
+    return call.receiver
 
 
 # ---------------------------------------------------------------------------------------- deepspeed

@@ -94,7 +94,7 @@ def _decorate(m: Machine, call: LibCall) -> Value:
 
 @model("syncwatch.mode.__enter__", "syncwatch.mode.__exit__")
 def _enter(m: Machine, call: LibCall) -> Value:
-    return call.self if call.name.endswith("enter__") else NONE
+    return call.receiver if call.name.endswith("enter__") else NONE
 
 
 @model(

@@ -218,8 +218,8 @@ def _enter_stream(m: Machine, call: LibCall) -> Value:
         stream = stream.slots.get("<stream>", NONE)
     elif type(stream) is Obj:
         m.setattr(stream, "<before>", m.mode("stream") or NONE)
-    m.set_mode("stream", stream)
-    return stream
+    m.set_mode("stream", NONE if stream is None else stream)
+    return UNKNOWN if stream is None else stream
 
 
 @model("torch.cuda.StreamContext.__exit__", "torch.cuda.Stream.__exit__")
@@ -330,7 +330,7 @@ def _generator(m: Machine, call: LibCall) -> Value:
 
 @model("torch.Generator.manual_seed", "torch.Generator.set_state", "torch.Generator.clone_state")
 def _seeded(m: Machine, call: LibCall) -> Value:
-    return call.self
+    return call.receiver
 
 
 @model("torch.Generator.seed", "torch.Generator.initial_seed")

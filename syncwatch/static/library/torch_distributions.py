@@ -182,7 +182,7 @@ def _entropy(m: Machine, call: LibCall) -> Value:
 
 @model(f"{_BASE}.expand", f"{_BASE}.to_event")
 def _expand(m: Machine, call: LibCall) -> Value:
-    return call.self
+    return call.receiver
 
 
 @model(f"{_BASE}.enumerate_support")

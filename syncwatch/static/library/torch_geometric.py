@@ -195,7 +195,7 @@ def _item(m: Machine, call: LibCall) -> Value:
     if (type(index) is Const and index.kind == "int") or index == INT:
         held = call.self.slots.get("transform", NONE) if type(call.self) is Obj else NONE
         return _sample(m, held)
-    return call.self
+    return call.receiver
 
 
 @model(f"{_SET}.__iter__")
@@ -206,7 +206,7 @@ def _iterate(m: Machine, call: LibCall) -> Value:
 
 @model(f"{_SET}.shuffle", f"{_SET}.index_select", f"{_SET}.copy")
 def _same_set(m: Machine, call: LibCall) -> Value:
-    return call.self
+    return call.receiver
 
 
 @attribute(f"{_SET}.*")

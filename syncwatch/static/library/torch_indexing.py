@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from syncwatch.static.library.protocol import LibCall, Machine
 from syncwatch.static.library.tensors import Shape, broadcast, elements, integer, register, replaced, result, view
-from syncwatch.static.values import NONE, Array, Const, Host, Obj, Range, Tensor, Tuple, Value
+from syncwatch.static.values import NONE, UNKNOWN, Array, Const, Host, Obj, Range, Tensor, Tuple, Value
 
 _HOST_INTS = ("int", "number")
 
@@ -159,7 +159,7 @@ def _leads(index: Value) -> bool:
 
 
 def _get(m: Machine, call: LibCall) -> Value:
-    x, index = call.args[0], call.arg(1)
+    x, index = call.arg(0, None, UNKNOWN), call.arg(1, None, UNKNOWN)
     if type(x) is not Tensor:
         return x
     indices = _indices(index)

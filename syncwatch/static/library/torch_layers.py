@@ -331,7 +331,7 @@ def held(obj: Value) -> Items:
 def _append(m: Machine, call: LibCall) -> Value:
     obj = call.self
     if type(obj) is not Obj or not call.args:
-        return obj
+        return call.receiver
     old = held(obj)
     new = Items(call.args[-1:]) if not call.name.endswith("extend") else m.iterate(call.args[0])
     if old.items is not None and new.items is not None and len(old.items) < 32 and not call.name.endswith("insert"):
@@ -341,7 +341,7 @@ def _append(m: Machine, call: LibCall) -> Value:
         m.setattr(obj, ITEMS, Items(None, join_all(parts)))
     if call.name.endswith("add_module") and type(call.args[0]) is Const:
         m.setattr(obj, f"<name>{call.args[0].value}", call.args[-1])
-    return obj
+    return call.receiver
 
 
 @model("torch.nn.ModuleDict.__init__", "torch.nn.ParameterDict.__init__", "torch.nn.ModuleDict.update")

@@ -109,7 +109,7 @@ def _where(m: Machine, call: LibCall) -> Value:
         return positions(m, call)
     chosen = values[1:]
     if call.name.startswith("torch.Tensor."):  # x.where(condition, other)
-        chosen = [values[0], *values[2:]]
+        chosen = [*values[:1], *values[2:]]
     return result(values, broadcast(*(shape_of(v) for v in values)), promote(chosen))
 
 

@@ -245,7 +245,8 @@ def _quantile(m: Machine, call: LibCall) -> Value:
 
 def _searchsorted(m: Machine, call: LibCall) -> Value:
     values = list(operands(call))
-    of = values[0] if _name(call) == "bucketize" else (values[1] if len(values) > 1 else UNKNOWN)
+    values += [UNKNOWN] * (2 - len(values))
+    of = values[0] if _name(call) == "bucketize" else values[1]
     return result(values, shape_of(of), "int")
 
 

@@ -293,7 +293,7 @@ def _encoding_to(m: Machine, call: LibCall) -> Value:
                 named = m.device_of(device)
                 if named is not None:
                     m.setattr(obj, REST, moved(m, t, on(named), None, non_blocking=False, copy=False))
-    return obj
+    return call.receiver
 
 
 @model(f"{_TOKENIZER}.decode", f"{_TOKENIZER}.convert_ids_to_tokens")
