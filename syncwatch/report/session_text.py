@@ -33,7 +33,7 @@ def print_ranks(sessions: Sequence[Session], file: IO[str] | None = None) -> Non
         totals = session.totals
         row = (
             f"{session.rank:>6} {totals.get('count', 0):>8} {per_step(totals.get('per_step')):>9} "
-            f"{duration(totals.get('wait_ms')):>11}"
+            f"{waited(session):>11}"
         )
         console.print(row, highlight=False)
 
@@ -80,6 +80,13 @@ def lines(session: Session, root: str, limit: int = SHOWN) -> Iterable[Text | st
     yield from hidden(counted)
     yield from allowed(session)
     yield from notes(session, counted)
+
+
+def waited(session: Session) -> str:
+    """How long the host waited in all, `-` where nothing could be timed."""
+    totals = session.totals
+    timed = totals.get("untimed", 0) < totals.get("count", 0)
+    return duration(totals.get("wait_ms") if timed else None)
 
 
 def headline(session: Session) -> str:

@@ -66,6 +66,31 @@ def test_the_outermost_torch_function_gives_the_name(cuda, blocking):
     assert report.wait_ms == pytest.approx(4.0 * report.count)
 
 
+@pytest.mark.parametrize(("target", "kind", "explicit"), [("cuda", "upload", False), ("cpu", "tensor-read", True)])
+def test_the_arguments_of_a_python_function_decide_the_kind(cuda, monkeypatch, target, kind, explicit):
+    from syncwatch.runtime.cuda.naming import named, trail
+    from syncwatch.runtime.recorder import RECORDER
+
+    found = []
+
+    class Tensor(torch.Tensor):
+        """A parameter of the other device, as far as a description goes."""
+
+        device = torch.device("cpu" if target == "cuda" else "cuda")
+
+    def wrapper(self, convert, recurse=True):
+        found.append(named(trail(__import__("sys")._getframe(1), RECORDER.frames)))
+        return self
+
+    monkeypatch.setattr(torch.nn.Module, "_apply", wrapper)
+    module = torch.nn.Linear(1, 1)
+    weight = torch.ones(1, 1).as_subclass(Tensor)
+    monkeypatch.setattr(module, "parameters", lambda *_: iter([weight]))
+    module.to(target)
+    (name,) = found
+    assert (name.op, name.kind.value, name.explicit) == ("torch.nn.Module.to", kind, explicit)
+
+
 def test_synchronize_is_explicit_and_timed(cuda, monkeypatch):
     monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: None)
     monkeypatch.setattr(torch.cuda, "device", lambda *_: __import__("contextlib").nullcontext())

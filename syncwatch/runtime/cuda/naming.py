@@ -7,6 +7,7 @@ reader of the source would call it (`torch.nn.utils.clip_grad_norm_`, not the `b
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import sys
 from collections.abc import Iterator
@@ -97,8 +98,9 @@ def named(way: Trail) -> Named:
     for name, operation in candidates:
         known = None if operation is None else predict(name, describe_call(operation.args, operation.kwargs))
         if known is not None and known.kind is not None and known.blocks is not False:
-            return Named(known.kind, op, known.explicit and name == op)
-        if operation is None and (case := _first_case(name)) is not None and case.kind is not None:
+            if known.blocks or len(_kinds(name)) == 1:  # else an operation further in may know better
+                return Named(known.kind, op, known.explicit and name == op)
+        if operation is None and len(_kinds(name)) == 1 and (case := _first_case(name)) is not None and case.kind:
             return Named(case.kind, op, case.explicit and name == op)
     # It has waited all the same: the innermost operation that can wait at all is nearest to the cause.
     for name, _ in reversed(candidates):
@@ -106,6 +108,11 @@ def named(way: Trail) -> Named:
         if case is not None and case.kind is not None:
             return Named(case.kind, op, case.explicit and name == op)
     return Named(Kind.STREAM_WAIT, op, False)
+
+
+def _kinds(name: str) -> set[Kind | None]:
+    fact = by_name(name)
+    return set() if fact is None else {case.kind for case in fact.cases if case.kind is not None and not case.silent}
 
 
 def _first_case(name: str) -> Case | None:
@@ -133,11 +140,26 @@ def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
         name = public_name(frame)
         if name is not None:
             found = True
-            yield name, None
+            yield name, _arguments(frame, name)
     if not found and way.frames and way.caller is not None:
         written = written_name(way.caller)
         if written is not None:
             yield written, None
+
+
+def _arguments(frame: FrameType, name: str) -> Opened | None:
+    """The arguments of the Python function that runs in `frame`, as far as its variables still hold them."""
+    code, held = frame.f_code, frame.f_locals
+    names = code.co_varnames
+    last = code.co_argcount + code.co_kwonlyargcount
+    args = tuple(held[name] for name in names[: code.co_argcount] if name in held)
+    kwargs = {name: held[name] for name in names[code.co_argcount : last] if name in held}
+    if code.co_flags & inspect.CO_VARARGS:
+        args += tuple(held.get(names[last], ()))
+        last += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        kwargs.update(held.get(names[last], {}))
+    return Opened(name, 0.0, args, kwargs)
 
 
 def _only_passes_on(way: Trail) -> bool:
