@@ -100,7 +100,7 @@ class Events:
             self.report(sys._getframe(1), waits, known.kind)
 
     def _waits_by_data(self, name: str, frame: FrameType) -> int:
-        """How often an operation waits where the data decides: what its public name says of its arguments, if it does."""
+        """How often an operation waits where the data decides: what the facts say of the public call around it."""
         around = trail(frame, self._frames).innermost
         known = None if around is None else predict(around.op, describe_call(around.args, around.kwargs))
         if around is not None and known is not None and known.waits:

@@ -1,4 +1,4 @@
-"""What the CPU computes otherwise than the operation itself: fused cells, which torch has for GPUs only, and float16."""
+"""Operations that the CPU lacks (the fused cells of recurrent layers) or is slow at (float16), computed otherwise."""
 
 from __future__ import annotations
 

