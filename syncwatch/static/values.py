@@ -317,7 +317,9 @@ def join(a: Value, b: Value) -> Value:
                 break
         else:
             members.append(new)
-    return union(members)
+    if len(members) == len(left) and all(x is y for x, y in zip(members, left, strict=True)):
+        return a
+    return _bounded(members)
 
 
 def union(members: Iterable[Value]) -> Value:
@@ -326,6 +328,11 @@ def union(members: Iterable[Value]) -> Value:
     for m in members:
         if m not in flat:
             flat.append(m)
+    return _bounded(flat)
+
+
+def _bounded(flat: list[Value]) -> Value:
+    """The union of distinct members, widened where there are too many."""
     if len(flat) == 1:
         return flat[0]
     if len(flat) > UNION_LIMIT:

@@ -146,8 +146,7 @@ def call_function(
         return UNKNOWN  # it never returns
     if call is not None and touched >= started and asked == m.asked and is_plain(value):
         m.memo[call] = Known(value, left - (m.limit - m.steps), _added(m.ran[ran:]))
-    old = m.results.get(key)
-    m.results[key] = value if old is None else join(old, value)
+    m.results[key] = value
     return value
 
 

@@ -74,7 +74,7 @@ class Interpreter:
         self.unsure = 0
         self.reached: set[int] = set()  # ids of function nodes that were executed
         self.calls: dict[int, int] = {}  # executions per function node under the present root
-        self.results: dict[int, Value] = {}  # what calls of a function gave so far, by its node
+        self.results: dict[int, Value] = {}  # what the last call of a function gave, by its node
         self.world: dict[Any, Value] = {"device": CPU, "waits": Const("int", 1)}
         self.faults: list[str] = []
         self.loop_depth = 0

@@ -445,10 +445,9 @@ def _contains(m: Interpreter, item: Value, c: Value, node: Any) -> bool | None:
         method = class_attr(c.type, "__contains__")
         if type(method) is Func:
             return m.truth(m.call(Bound(method, c), (item,)))
-    if (kind is Obj and any(type(k) is tuple for k in c.slots)) or (kind is Obj and c.type == "dict"):
-        keys = [k[1] for k in c.slots if type(k) is tuple]
+    if kind is Obj and ITEMS not in c.slots and (c.type == "dict" or any(type(k) is tuple for k in c.slots)):
         if type(item) is Const:
-            if item.value in keys:
+            if ("key", item.value) in c.slots:
                 return True
             return None if REST in c.slots or c.assumed else False
         return None
