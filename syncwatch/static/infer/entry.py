@@ -155,8 +155,11 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
     for func, cls in work:
         if m.steps > end:
             break
-        if id(func.node) not in m.reached and "overload" not in func.decorated:
-            _enter(m, main, func, cls)
+        if id(func.node) in m.reached or "overload" in func.decorated:
+            continue
+        if cls is None and func.name.startswith("_") and not heat.is_hot_name(m, func.name):
+            continue  # a private function is seen where it is called, with the arguments that it gets there
+        _enter(m, main, func, cls)
 
 
 def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:
@@ -260,8 +263,6 @@ def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str,
         return "step" if heat.is_hot_name(m, name) and name != "__call__" else "setup"
     if heat.is_hot_name(m, name):
         return "epoch" if heat.holds_batch_loop(func.node.body) else "step"
-    if is_module:
-        return "step"
     if any(_tensor_inside(v) for k, v in kwargs.items() if not _STORED.search(k)):
         return "step"
     return "setup"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -302,18 +303,16 @@ def ask(
     if "anomaly" in kwargs:  # a backward pass under anomaly mode: the mode is what waits
         return ask(m, ("torch.autograd.detect_anomaly",), (), {}, via="library", pos=pos)
     slots: list[tuple[Value, ...]] = [_alternatives(a) for a in (*args, *kwargs.values())]
-    total = 1
-    for s in slots:
-        total *= len(s)
-    if total > _MAX_COMBINATIONS:
+    if math.prod(len(s) for s in slots) > _MAX_COMBINATIONS:
         slots = [(_first(Union(s)),) if len(s) > 1 else s for s in slots]
-        total = 1
+    combinations = list(_combinations(slots))
+    total = len(combinations)
     names = list(kwargs)
     indexing = op.endswith(("__getitem__", "__setitem__", "__delitem__"))
     best: Any = None
     hits = 0
     sure = True
-    for combination in product(*slots):
+    for combination in combinations:
         described = tuple(describe(v, index=indexing and i == 1) for i, v in enumerate(combination))
         call = Call(described[: len(args)], dict(zip(names, described[len(args) :], strict=True)), has_star)
         prediction = facts.predict(op, call)
@@ -345,6 +344,18 @@ def ask(
             m.waited()  # a wait completes what was copied before it
     record(m, best.kind, op, certainty, best.explicit, via, best.why, node, pos)
     return hits == total
+
+
+def _combinations(slots: Sequence[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
+    """What the arguments can be together: those that are open in the same way come from one decision (`-v, v`)."""
+    decisions: list[Any] = []
+    for position, s in enumerate(slots):
+        kinds = tuple(type(v) for v in s)
+        decisions.append(kinds if len(set(kinds)) == len(kinds) else position)
+    sizes = {decision: len(s) for decision, s in zip(decisions, slots, strict=True)}
+    for picked in product(*(range(size) for size in sizes.values())):
+        index = dict(zip(sizes, picked, strict=True))
+        yield tuple(s[index[decision]] for decision, s in zip(decisions, slots, strict=True))
 
 
 # What they switch on waits later, in the backward pass.

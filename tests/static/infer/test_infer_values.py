@@ -419,3 +419,19 @@ def test_host_data_on_the_default_device(check):
             torch.zeros(3)
         """
     )
+
+
+def test_two_arguments_of_one_decision(check):
+    """`clamp` waits for a number and a tensor together; here both bounds are numbers, or both are tensors."""
+    check(
+        """
+        import sys
+        import torch
+
+        x = torch.rand(3, device="cuda")
+        limit = torch.ones((), device="cuda") if len(sys.argv) > 1 else 0.5
+        for step in range(3):
+            x.clamp_(-limit, limit)
+            x.clamp_(0.0, torch.ones((), device="cuda"))  # sync
+        """
+    )
