@@ -94,4 +94,4 @@ def test_a_run_counts_the_waits_of_each_step(theme, counts):
     timing = {n for n, text in enumerate(path.read_text().splitlines(), 1) if text == "    torch.cuda.synchronize()"}
     assert set(naive["in_steps"]) <= expected | hazards | timing
     assert naive["per_step"] == pytest.approx(PER_STEP[theme], abs=0.25)
-    assert repaired["per_step"] < 0.5
+    assert repaired["per_step"] < 1
