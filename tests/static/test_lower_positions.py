@@ -35,6 +35,7 @@ def test_our_own_source(forms: ModuleType, path: Path) -> None:
         "f'''{\n    a\n}{ b.c !r:>{ w }}'''\n",
         "f'{a!=b}{c==d}{x=}{ y = !s}{(lambda q: q)}{ {1: 2}[1] }'\n",
         r"rf'\{a}\N{b}' f'\N{EM DASH}{c}\{d}'" + "\n",
+        "f'é{a, b.c}{ d, }{(e, f)}{g for g in h}'\n",
         "f'{{{a}}}' f\"{b['k']}{c[':']}\" f'{d:%H:%M}'\n",
     ],
 )

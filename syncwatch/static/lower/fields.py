@@ -59,9 +59,16 @@ def place_fields(owner: _Text, node: ast.JoinedStr) -> None:
             value.place = whole
         return
     for field, value, expression in zip(fields, values, parsed, strict=True):
+        # A tuple or generator without parentheses took ours for its own.
+        bare = (expression.lineno, expression.col_offset) == (1, 0)
         line, column = _locate(text, field.expression_start, whole)
         prefix = owner.lines[line - 1][:column]
         shift(expression, line, len(prefix.encode("utf-8", "surrogatepass")) - 1)
+        if bare:
+            written = text[field.expression_start : field.expression_end]
+            start = field.expression_start + len(written) - len(written.lstrip())
+            end = field.expression_start + len(written.rstrip())
+            _place(owner.lines, expression, _locate(text, start, whole), _locate(text, end, whole))
         value.value = expression
         value.place = (*_locate(text, field.start, whole), *_locate(text, field.end, whole))
 
@@ -137,6 +144,14 @@ def _expression_end(text: str, at: int) -> int:
         elif depth == 0 and (char in ":}" or (char == "!" and text[at + 1] != "=")):
             return at
         at += 1
+
+
+def _place(lines: list[str], node: ast.expr, start: tuple[int, int], end: tuple[int, int]) -> None:
+    """Gives a node a place that is known in characters."""
+    node.lineno, column = start
+    node.end_lineno, end_column = end
+    node.col_offset = len(lines[start[0] - 1][:column].encode("utf-8", "surrogatepass"))
+    node.end_col_offset = len(lines[end[0] - 1][:end_column].encode("utf-8", "surrogatepass"))
 
 
 def _formatted_values(node: ast.JoinedStr) -> list[Any]:
