@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from syncwatch.static.library.protocol import BASES, PREFIX_BASES, Machine, lineage
-from syncwatch.static.library.tensors import Where, on, replaced
+from syncwatch.static.library.tensors import HOST, Where, given, on, replaced
 from syncwatch.static.values import (
+    FALSE,
     REST,
     TRUE,
     Class,
@@ -149,3 +150,14 @@ def where_of(obj: Obj) -> Where | None:
         return None
     first = next((t for t in found if t.device == "cuda"), found[0])
     return Where(first.device, first.sure, first.index)
+
+
+def loaded(m: Machine, type_: str, device: Value = None) -> Obj:
+    """A model that was loaded: its parameters are on the host, unless `device` puts them elsewhere."""
+    made = m.new(type_)
+    named = m.device_of(device) if given(device) else None
+    where = on(named) if named is not None else HOST
+    weights = Tensor(where.device, where.sure, None, "float", pinned=False, requires_grad=True, parameter=True)
+    m.setattr(made, "training", FALSE)
+    m.setattr(made, "<weights>", replaced(weights, index=where.index))
+    return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncwatch.static.library.mappings import entries_of, is_mapping
-from syncwatch.static.library.modules import all_tensors, is_module
+from syncwatch.static.library.modules import all_tensors, is_module, loaded
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, Machine, default, model
 from syncwatch.static.library.tensors import (
     contents,
@@ -88,7 +88,7 @@ def _load(m: Machine, call: LibCall) -> Value:
 @model("torch.hub.load", "torch.hub.download_url_to_file", "torch.hub.get_dir", "torch.hub.set_dir")
 def _hub(m: Machine, call: LibCall) -> Value:
     if call.name.endswith("hub.load"):
-        return m.new("torch.nn.Module")
+        return loaded(m, "torch.nn.Module")
     return UNKNOWN
 
 
@@ -151,7 +151,7 @@ def _nothing(m: Machine, call: LibCall) -> Value:
 
 @model("torch.jit.load")
 def _jit_load(m: Machine, call: LibCall) -> Value:
-    return m.new("torch.nn.Module")
+    return loaded(m, "torch.nn.Module", call.arg(1, "map_location"))
 
 
 @model("torch.jit.annotate", "torch.jit.fork", "torch.jit.wait")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncwatch.static.library.frameworks import to_device
 from syncwatch.static.library.lightning import assumed_batch
-from syncwatch.static.library.modules import where_of
+from syncwatch.static.library.modules import loaded, where_of
 from syncwatch.static.library.protocol import (
     ALIASES,
     BASES,
@@ -101,22 +101,6 @@ BASES[_SCHEDULER] = ()
 # ---------------------------------------------------------------------------------------- pretrained models
 
 
-def pretrained(m: Machine, type_: str, device: Value = None) -> Obj:
-    """A model that was loaded: its parameters are on the host, unless `device_map` puts them on the accelerator."""
-    made = m.new(type_)
-    named = m.device_of(device) if given(device) else None
-    where = on(named) if named is not None else HOST
-    m.setattr(made, "training", const(False))
-    m.setattr(
-        made,
-        "<weights>",
-        Tensor(
-            where.device, where.sure, None, "float", pinned=False, requires_grad=True, parameter=True, index=where.index
-        ),
-    )
-    return made
-
-
 @model(
     f"{_MODEL}.from_pretrained",
     f"{_MODEL}.from_config",
@@ -135,7 +119,7 @@ def _from_pretrained(m: Machine, call: LibCall) -> Value:
         return m.new(cls)
     if type_ == _MODEL and call.args and type(call.args[0]).__name__ == "Lib":
         type_ = call.args[0].name
-    return pretrained(m, type_, call.kwargs.get("device_map"))
+    return loaded(m, type_, call.kwargs.get("device_map"))
 
 
 @default("transformers.")
@@ -151,7 +135,7 @@ def _transformers(m: Machine, call: LibCall) -> Value:
             return UNKNOWN
         if short.startswith(("AutoModel",)) or "Model" in short or "For" in short:
             type_ = owner if "torch.nn.Module" in BASES.get(owner, ()) or _MODEL in BASES.get(owner, ()) else _MODEL
-            return pretrained(m, type_, call.kwargs.get("device_map"))
+            return loaded(m, type_, call.kwargs.get("device_map"))
     if name == "pipeline":
         return m.new("transformers.Pipeline")
     if name.startswith("get_") and name.endswith(("schedule", "scheduler", "warmup", "restarts")):
@@ -368,7 +352,7 @@ def _diffusers(m: Machine, call: LibCall) -> Value:
         if short.endswith("Pipeline"):
             return m.new("diffusers.DiffusionPipeline")
         if short.endswith(("Model", "KL")):
-            return pretrained(m, owner if owner in BASES else _DIFFUSER, call.kwargs.get("device_map"))
+            return loaded(m, owner if owner in BASES else _DIFFUSER, call.kwargs.get("device_map"))
     if name == "randn_tensor":
         device = call.kwargs.get("device")
         named = m.device_of(device) if given(device) else None

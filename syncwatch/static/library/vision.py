@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncwatch.static.library.modules import where_of
+from syncwatch.static.library.modules import loaded, where_of
 from syncwatch.static.library.protocol import (
     BASES,
     PREFIX_BASES,
@@ -12,7 +12,6 @@ from syncwatch.static.library.protocol import (
     model,
 )
 from syncwatch.static.library.tensors import Where, given, result, tensors
-from syncwatch.static.library.transformers import pretrained
 from syncwatch.static.values import (
     INT,
     NONE,
@@ -45,7 +44,7 @@ def _model_library(m: Machine, call: LibCall) -> Value:
         and "weights" not in name
         and not name.startswith(("get_", "list_"))
     ):
-        return pretrained(m, "torch.nn.Module")
+        return loaded(m, "torch.nn.Module")
     if call.name.startswith(("torchvision.transforms.functional.", "torchvision.transforms.v2.functional.")):
         first = call.arg(0, None, UNKNOWN)
         if name in ("to_tensor", "pil_to_tensor", "to_image"):
