@@ -31,6 +31,7 @@ class Recorder:
         self._listeners = 0
         self._generation = 0
         self._source: Source | None = None
+        self.limits: list[str] = []  # what the source has said since it was armed
         self._sessions: list[tuple[Ledger, Callable[[str], bool] | None]] = []
         self._step_owner: weakref.ref[object] | None = None
         self._stand_in = False  # the owner of the steps is a watched function, not an optimizer
@@ -64,12 +65,15 @@ class Recorder:
             if self._listeners == 0 and self._source is not None:
                 source, self._source = self._source, None
                 self._step_owner = None
+                self.limits.clear()
                 source.uninstall()
 
     def add_session(self, ledger: Ledger, accepts: Callable[[str], bool] | None = None) -> None:
         """`ledger` counts what happens in the whole process, at the paths that `accepts` lets pass."""
         with self._lock:
             self._sessions.append((ledger, accepts))
+            for sentence in self.limits:
+                ledger.limit(sentence)
 
     def remove_session(self, ledger: Ledger) -> None:
         """Undoes `add_session`."""
@@ -163,6 +167,8 @@ class Recorder:
     def limit(self, sentence: str) -> None:
         """See `Sink.limit`."""
         with self._lock:
+            if sentence not in self.limits:
+                self.limits.append(sentence)
             for ledger, _ in self._sessions:
                 ledger.limit(sentence)
             for region in scope.regions():

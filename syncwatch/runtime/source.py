@@ -20,6 +20,10 @@ class Unsupported(RuntimeError):
     """This torch, or this machine, cannot be watched: one sentence that says why, and what to do."""
 
 
+class UnwatchedWarning(UserWarning):
+    """A watch counts nothing here; the sentence says why. Given once for each reason."""
+
+
 class Sink(Protocol):
     """Receives what a source sees. All methods may be called on any thread."""
 

@@ -7,6 +7,7 @@ import inspect
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
+from functools import cache
 from types import TracebackType
 from typing import Any, Literal, TypeVar, overload
 
@@ -15,6 +16,7 @@ from torch.compiler import is_compiling
 from syncwatch.runtime import scope
 from syncwatch.runtime.recorder import RECORDER
 from syncwatch.runtime.report import Counting, Report, SyncBudgetExceeded, breach
+from syncwatch.runtime.source import Unsupported, UnwatchedWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 OnExceed = Literal["raise", "warn", "ignore"]
@@ -135,7 +137,15 @@ class Pass:
 
     def resume(self) -> None:
         """The code runs: arm, and count what this context does."""
-        self._ticket = RECORDER.arm()
+        try:
+            self._ticket = RECORDER.arm()
+        except Unsupported as error:  # the program runs on, unwatched
+            _warn_once(str(error))
+        source = RECORDER.source
+        if not getattr(source, "present", True):
+            _warn_once("no CUDA device was found here, and watches count nothing; syncwatch.emulate() emulates one")
+        for sentence in RECORDER.limits:
+            self.report._ledger.limit(sentence)
         scope.enter(self.region)
 
     def suspend(self) -> None:
@@ -157,6 +167,11 @@ class Pass:
             if owner.on_exceed == "raise":
                 raise SyncBudgetExceeded(self.report, owner.max_syncs)
             warnings.warn(breach(self.report, owner.max_syncs), SyncBudgetWarning, stacklevel=4)
+
+
+@cache
+def _warn_once(sentence: str) -> None:
+    warnings.warn(sentence, UnwatchedWarning, stacklevel=5)
 
 
 def _watched_generator(owner: Watch, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

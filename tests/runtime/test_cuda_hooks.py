@@ -66,6 +66,35 @@ def test_the_outermost_torch_function_gives_the_name(cuda, blocking):
     assert report.wait_ms == pytest.approx(4.0 * report.count)
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
+def test_a_watch_without_a_device_says_so_once_and_lets_the_program_run():
+    from syncwatch.runtime.source import UnwatchedWarning
+    from syncwatch.runtime.watch import _warn_once
+
+    _warn_once.cache_clear()
+
+    @syncwatch.watch(max_syncs=0)
+    def read():
+        return torch.ones(()).item()
+
+    with pytest.warns(UnwatchedWarning, match="no CUDA device was found here") as caught:
+        assert read() + read() == 2.0
+    assert len(caught) == 1
+    assert read.watch.report.count == 0
+    assert read.watch.report.limits == ["no CUDA device was found here: there was nothing to wait for"]
+
+
+def test_a_torch_that_cannot_be_watched_does_not_stop_the_program(cuda, monkeypatch):
+    from syncwatch.runtime.source import UnwatchedWarning
+    from syncwatch.runtime.watch import _warn_once
+
+    _warn_once.cache_clear()
+    monkeypatch.setattr(torch, "__version__", "1.13.1")
+    with pytest.warns(UnwatchedWarning, match="too old"), syncwatch.watch() as report:
+        pass
+    assert report.count == 0
+
+
 @pytest.mark.parametrize(("target", "kind", "explicit"), [("cuda", "upload", False), ("cpu", "tensor-read", True)])
 def test_the_arguments_of_a_python_function_decide_the_kind(cuda, monkeypatch, target, kind, explicit):
     from syncwatch.runtime.cuda.naming import named, trail

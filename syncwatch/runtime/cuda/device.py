@@ -75,6 +75,7 @@ class CudaSource:
         self._sink: Sink | None = None
         self._armed = False
         self._checked = False
+        self.present = True  # whether there is a device at all; known after `install`
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._wrappers.uninstall_now)
             os.register_at_fork(after_in_child=self._always.uninstall_now)
@@ -91,9 +92,10 @@ class CudaSource:
             self._checked = True
         self._sink = sink
         self._always.install(sink)
+        self.present = torch.cuda.is_initialized() or has_cuda()
         if torch.cuda.is_initialized():
             self._arm(sink)
-        elif has_cuda():
+        elif self.present:
             # runs while torch sets the device up; by then the program has imported what it imports
             torch.cuda._lazy_call(lambda: self._arm(sink))
         else:
