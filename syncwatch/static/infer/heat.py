@@ -150,7 +150,7 @@ def _facts_of(block: ir.Block) -> _Body:
         finder = _Finder()
         finder.block(block)
         calls = tuple(finder.calls)
-        known = _BODY[id(block)] = _Body(finder.trains, finder.works, finder.batches, calls, block)
+        known = _BODY[id(block)] = _Body(finder.trains, finder.works, finder.batches and not finder.steps, calls, block)
     return known
 
 
@@ -197,11 +197,16 @@ def holds_batch_loop(block: Any) -> bool:
     return type(block) is tuple and _holds_batch_loop(block)
 
 
+_OPTIMIZER = re.compile(r"optim|(^|[ _])opt($|[ _])|scaler|engine", re.I)
+
+
 class _Finder:
     """Looks through statements for training calls, other calls, and loops over batches."""
 
     def __init__(self) -> None:
         self.trains = self.works = self.batches = False
+        self.steps = False  # an optimizer steps in the loop itself, not in a loop inside it
+        self.inside = 0
         self.calls: list[Any] = []
 
     def block(self, block: ir.Block) -> None:
@@ -217,7 +222,9 @@ class _Finder:
             named = (_BATCHES.search(text) or _STEPS.search(text)) and not _over_parts(s.iter)
             if inner.trains or (named and inner.works):
                 self.batches = True
+            self.inside += 1
             self.block(s.body)
+            self.inside -= 1
         elif kind in (ir.While, ir.If):
             self.block(s.body)
             self.block(s.orelse)
@@ -242,6 +249,8 @@ class _Finder:
                     e.func.attr == "step" and "optim" in " ".join(_names(e.func.value)).lower()
                 ):
                     self.trains = True
+                if e.func.attr == "step" and not self.inside and _OPTIMIZER.search(" ".join(_names(e.func.value))):
+                    self.steps = True
                 self.expression(e.func.value, depth + 1)
             for a in e.args:
                 self.expression(a.value, depth + 1)

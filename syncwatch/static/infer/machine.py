@@ -392,6 +392,7 @@ class Interpreter:
     def waited(self) -> None:
         self.oldest = 0
         self.journal.write(self.world, "unfinished", FALSE)
+        self.journal.write(self.world, "waited since clock", TRUE)
         count = self.world["waits"]
         self.journal.write(self.world, "waits", Const("int", count.value + 1 if isinstance(count, Const) else 1))
 

@@ -99,7 +99,10 @@ LATE = "late"  # … of one taken while the device still works on what was enque
 def clock(m: Interpreter) -> Host:
     """The host's time, as `time.perf_counter()` gives it."""
     late = m.world.get("unfinished") == TRUE and m.world.get("since clock") == TRUE
+    if m.world.get("waited since clock", FALSE) != FALSE:
+        late = False  # a wait in between: over many steps the sum is right
     m.journal.write(m.world, "since clock", FALSE)
+    m.journal.write(m.world, "waited since clock", FALSE)
     return Host("float", LATE if late else CLOCK)
 
 
