@@ -198,7 +198,7 @@ FACTS = (
         uploads(_put_value, instead="give the value as a tensor on the device"),
     ),
     leaf("where.self", "condition input other", uploads(_where_host, waits=_where_waits)),
-    leaf("_nested_tensor_from_mask", "input mask mask_check", sizes_by_data(_cuda, waits=2)),
+    leaf("_nested_tensor_from_mask", "input mask mask_check", sizes_by_data(_cuda)),
     leaf("_nested_tensor_from_mask_left_aligned", "input mask", reads(_cuda)),
     leaf("_to_sparse", "input", sizes_by_data(_cuda, waits=None)),
     leaf("_to_sparse_csr _to_sparse_csc", "input", sizes_by_data(_cuda, waits=2)),
