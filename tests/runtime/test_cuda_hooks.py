@@ -120,6 +120,22 @@ def test_the_arguments_of_a_python_function_decide_the_kind(cuda, monkeypatch, t
     assert (name.op, name.kind.value, name.explicit) == ("torch.nn.Module.to", kind, explicit)
 
 
+def test_data_parallel_training_is_named_as_a_limit(cuda):
+    import torch.distributed as dist
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with syncwatch.watch() as report:
+            model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+            model(torch.ones(1, 2)).sum().backward()
+            dist.barrier()  # of gloo: no device is waited for
+    finally:
+        dist.destroy_process_group()
+    assert report.count == 0
+    assert any("DistributedDataParallel" in sentence for sentence in report.limits)
+    assert cuda.mode == 0
+
+
 def test_synchronize_is_explicit_and_timed(cuda, monkeypatch):
     monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: None)
     monkeypatch.setattr(torch.cuda, "device", lambda *_: __import__("contextlib").nullcontext())
