@@ -267,6 +267,12 @@ def zero_dim(name: str) -> Condition:
     return Condition(f"{label(name)} has no dimensions", test, f"{label(name)} has dimensions")
 
 
+def not_zero_dim(name: str) -> Condition:
+    """The contrary of `zero_dim`, and true where nothing is known: for operations that wait either way."""
+    inner = zero_dim(name)
+    return Condition(inner.otherwise, lambda bound: inner.test(bound) is not True, inner.words)
+
+
 def pinned(name: str) -> Condition:
     def test(bound: Bound) -> Verdict:
         arg = bound.get(name)

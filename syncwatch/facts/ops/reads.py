@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from syncwatch.facts.conditions import Bound, Condition, Verdict, any_of, flag, is_cuda, numel, on_cuda, zero_dim
+from syncwatch.facts.conditions import (
+    Bound,
+    Condition,
+    Verdict,
+    any_of,
+    flag,
+    is_cuda,
+    not_zero_dim,
+    numel,
+    on_cuda,
+    zero_dim,
+)
 from syncwatch.facts.ops.scalars import count_cuda
 from syncwatch.facts.table import both, copies_out, fact, functions, methods, reads
 
@@ -30,7 +41,7 @@ FACTS = (
         methods("tolist"),
         "input",
         reads(_cuda & zero_dim("input"), explicit=True),
-        copies_out(_cuda & ~zero_dim("input"), explicit=True),
+        copies_out(_cuda & not_zero_dim("input"), explicit=True),
         instead=LATER,
     ),
     fact(methods("__float__", "__int__", "__index__", "__complex__", "__long__"), "input", reads(_cuda), instead=LATER),
@@ -40,7 +51,7 @@ FACTS = (
         methods("__format__"),
         "input format_spec",
         reads(_cuda & zero_dim("input")),
-        reads(_cuda & ~zero_dim("input"), waits=None),
+        reads(_cuda & not_zero_dim("input"), waits=None),
         instead=LOG_LATER,
         note="A tensor with dimensions is written element by element, as by print.",
     ),
