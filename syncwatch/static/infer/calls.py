@@ -228,7 +228,9 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     owner, _, method = name.rpartition(".")
     if args and name not in MODELS and protocol.is_class(owner) and not protocol.is_class(name):
         # an unbound method: torch.Tensor.item(x), nn.Module.__init__(self)
-        return call_library_method(m, f"{type_name(owner)}.{method}", args[0], args[1:], kwargs, star, node)
+        return call_library_method(
+            m, f"{type_name(owner)}.{method}", args[0], args[1:], kwargs, star, node, unbound=True
+        )
     if name == "type" or name.startswith("builtins."):
         return _run(m, name, None, args, kwargs, star)
     kwargs = _implied(m, name, kwargs)
@@ -252,7 +254,15 @@ def _implied(m: Interpreter, name: str, kwargs: Kwargs) -> Kwargs:
 
 
 def call_library_method(
-    m: Interpreter, name: str, receiver: Value, args: Args, kwargs: Kwargs, star: bool = False, node: Any = None
+    m: Interpreter,
+    name: str,
+    receiver: Value,
+    args: Args,
+    kwargs: Kwargs,
+    star: bool = False,
+    node: Any = None,
+    *,
+    unbound: bool = False,
 ) -> Value:
     """Calls a method of a library type (or inherited from one); `name` is "T.method"."""
     args, spread = plain_args(args)
@@ -271,7 +281,8 @@ def call_library_method(
         types = lineage(type_)
     pos = m.frame.pos
     if types[0].startswith("torch") or "." in types[0]:
-        subject = node.func.value if node is not None and type(node.func) is ir.Attr else _subject(node)
+        written = node is not None and type(node.func) is ir.Attr and not unbound
+        subject = node.func.value if written else _subject(node)
         ops = [f"{t}.{method}" for t in types]
         if method == "__call__":
             ops += [f"{t}.forward" for t in types[:1]]

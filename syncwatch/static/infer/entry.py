@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
 _TEST_STEPS = 40_000
 # Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
-_TESTS = re.compile(r"^(?!\.\.)([^/].*/)?((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
+_TESTS = re.compile(r"(^|/)((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 @dataclass
@@ -78,7 +79,7 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     m.frame = Frame(main, None, "", 0)
     m.root_key = project.key(path)
     m.memo = project.shared.setdefault("memo", {})
-    is_test = bool(_TESTS.search(m.root_key))
+    is_test = _is_test(project, path)
     m.limit = m.steps + (_TEST_STEPS if is_test else _MAIN_STEPS)
     _guarded_run(m, lambda: m.exec_block(form.body))
     m.in_program = False
@@ -90,6 +91,19 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     if is_test:
         events = [msgspec.structs.replace(e, heat=Heat.SETUP) for e in events if e.kind is not Kind.DEFAULT_DEVICE]
     return Result(events, finder.seen, m.faults, m.steps)
+
+
+def _is_test(project: Project, path: str) -> bool:
+    """Whether a file is one of tests, by its path below the folder that holds all checked files.
+
+    A file that is checked on its own, and a folder of tests that is checked on its own, are meant.
+    """
+    if len(project.files) < 2:
+        return False
+    top = project.shared.get("top")
+    if top is None:
+        top = project.shared["top"] = os.path.commonpath([os.path.dirname(p) or "." for p in project.files])
+    return _TESTS.search(os.path.relpath(path, top).replace(os.sep, "/")) is not None
 
 
 class _Finder:
@@ -150,7 +164,14 @@ def _guarded_run(m: Interpreter, run: Any) -> None:
 def _enter_rest(m: Interpreter, main: Module) -> None:
     """Enters every function and method of the file that was not executed yet, the hot ones first."""
     work = list(_functions(main))
-    work.sort(key=lambda fc: not (m.configured.hot(fc[0]) or heat.is_hot_name(m, fc[0].name)))
+    called = {name for func, _ in work for name in heat.called_names(func.node.body)}
+
+    def rank(entry: tuple[Func, Class | None]) -> int:
+        """The hot ones first; helpers that others of the file call after them, if they are still to be seen."""
+        name = entry[0].name
+        return 0 if m.configured.hot(entry[0]) or heat.is_hot_name(m, name) else 1 if name not in called else 2
+
+    work.sort(key=rank)
     end = m.steps + _FILE_STEPS + _LINE_STEPS * main.ir.lines
     for func, cls in work:
         if m.steps > end:

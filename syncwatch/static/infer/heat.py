@@ -192,6 +192,14 @@ def holds_loop(block: Any) -> bool:
     return False
 
 
+def called_names(block: Any) -> set[str]:
+    """The last names of what a function's body calls."""
+    if type(block) is not tuple:
+        return set()
+    calls = _facts_of(block).calls
+    return {f.id if type(f) is ir.Name else f.attr for f in calls if type(f) in (ir.Name, ir.Attr)}
+
+
 def holds_batch_loop(block: Any) -> bool:
     """Whether a function's body holds a loop over batches or steps, which does what is repeated."""
     return type(block) is tuple and _holds_batch_loop(block)

@@ -27,16 +27,16 @@ def _text(node: Any, depth: int) -> str:
     if kind is ir.Name:
         return str(node.id)
     if kind is ir.Attr:
-        return f"{_text(node.value, depth + 1)}.{node.attr}"
+        return f"{_operand(node.value, depth + 1)}.{node.attr}"
     if kind is ir.Const:
         return "..." if node.kind == "..." else repr(node.value)
     if kind is ir.Call:
         inner = ", ".join(_argument(a, depth + 1) for a in node.args)
         return f"{_text(node.func, depth + 1)}({inner})"
     if kind is ir.Sub:
-        return f"{_text(node.value, depth + 1)}[{_text(node.index, depth + 1).strip('()')}]"
+        return f"{_operand(node.value, depth + 1)}[{_text(node.index, depth + 1).strip('()')}]"
     if kind is ir.Binary:
-        return f"{_text(node.left, depth + 1)} {node.op} {_text(node.right, depth + 1)}"
+        return f"{_operand(node.left, depth + 1)} {node.op} {_operand(node.right, depth + 1)}"
     if kind is ir.Unary:
         space = " " if node.op == "not" else ""
         return f"{node.op}{space}{_text(node.value, depth + 1)}"
@@ -53,6 +53,13 @@ def _text(node: Any, depth: int) -> str:
     if kind is ir.Star:
         return f"*{_text(node.value, depth + 1)}"
     return "…"
+
+
+def _operand(node: Any, depth: int) -> str:
+    """An expression that an operator, a dot or a subscript follows: in brackets where it needs them."""
+    text = _text(node, depth)
+    loose = type(node) in (ir.Binary, ir.Compare, ir.Bool, ir.Unary, ir.IfExp)
+    return f"({text})" if loose and text != "…" else text
 
 
 def _argument(arg: ir.Arg, depth: int) -> str:

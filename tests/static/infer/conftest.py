@@ -23,7 +23,8 @@ def infer(tmp_path):
             path.parent.mkdir(exist_ok=True)
             path.write_text(textwrap.dedent(text), encoding="utf-8")
         main = str(tmp_path / f"{name}.py")
-        result = infer_root(Project([main], Options(root=str(tmp_path), cache=False)), main, strict=True)
+        files = sorted(str(tmp_path / f"{file}.py") for file in {name, *others})
+        result = infer_root(Project(files, Options(root=str(tmp_path), cache=False)), main, strict=True)
         assert result.faults == []
         return result.events
 
