@@ -150,6 +150,11 @@ def call_function(
     return value
 
 
+def run_deferred(m: Interpreter, call: Deferred, body: Callable[[Value], None]) -> None:
+    """Runs a generator that manages a context; `body` gets what it yields."""
+    call_function(m, call.func, call.args, call.kwargs, call.star, call.receiver, on_yield=body)
+
+
 def _added(ran: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     total: dict[int, int] = {}
     for key, count in ran:

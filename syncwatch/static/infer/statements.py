@@ -273,7 +273,7 @@ def _managed(m: Interpreter, s: ir.With, i: int) -> bool:
         falls = _managed(m, s, i + 1) or falls
         m.frame = inner
 
-    functions.call_function(m, *deferred, on_yield=body)
+    functions.run_deferred(m, deferred, body)
     if not reached:  # a limit kept the manager from running
         return _managed(m, s, i + 1)
     return falls
@@ -285,7 +285,7 @@ def enter(m: Interpreter, manager: Value) -> Value:
     for v in members(manager):
         if type(v) is Obj and functions.DEFERRED in v.slots:
             given: list[Value] = []
-            functions.call_function(m, *v.slots[functions.DEFERRED], on_yield=given.append)
+            functions.run_deferred(m, v.slots[functions.DEFERRED], given.append)
             results.append(join_all(given))
             continue
         if type(v) is Iter:  # a generator made into a context manager

@@ -21,7 +21,7 @@ def source_text(node: Any) -> str:
 
 
 def _text(node: Any, depth: int) -> str:
-    if depth > 6 or node is None:
+    if depth > 12 or node is None:
         return "…"
     kind = type(node)
     if kind is ir.Name:
