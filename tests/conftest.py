@@ -12,6 +12,18 @@ import pytest
 from syncwatch.model import Finding
 
 SUPPORT = Path(__file__).parent / "support"
+EMULATOR = Path(__file__).parent / "emulator"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves the emulator's tests to a process of their own (test_emulator.py), unless they are asked for by path.
+
+    The emulated device registers with torch for the life of a process, and other tests look at a torch without one.
+    """
+    if collection_path != EMULATOR:
+        return None
+    asked = (Path(argument.partition("::")[0]).absolute() for argument in config.args)
+    return None if any(path.is_relative_to(EMULATOR) for path in asked) else True
 
 
 def support(name: str) -> ModuleType:
