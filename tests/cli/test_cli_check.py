@@ -340,14 +340,17 @@ def test_watch_checks_again_when_a_file_changes(project: Path) -> None:
         [sys.executable, "-u", "-m", "syncwatch", "check", "--no-cache", "--watch", "--output-format", "concise"],
         cwd=project,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         assert process.stdout.readline() == "No findings in 1 file.\n"
-        time.sleep(0.1)
+        assert "waiting for changes" in process.stderr.readline()
         (project / "train.py").write_text(HAZARD)
         assert process.stdout.readline().startswith("train.py:5:13: SW101")
         assert process.stdout.readline() == "Found 1 finding in 1 of 1 file.\n"
+        while "waiting for changes" not in process.stderr.readline():
+            pass
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 1
