@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     import argparse
 
 _LONGEST = max(len(command.name) for command in COMMANDS)
+
+# What the system says where a disk or a quota is full, or the disk fails.
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
 
@@ -55,6 +60,8 @@ def parser_of(chosen: Collection[str]) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status. `argv` defaults to the process's arguments."""
+    if sys.stdout is None:  # the shell closed it (>&-): nobody reads, and the exit status is what counts
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in arguments if not word.startswith("-")), "")
     args = parser_of({chosen}).parse_args(arguments)
@@ -65,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"syncwatch: {error}", file=sys.stderr)
         return EXIT_ERROR
     except BrokenPipeError:  # the reader of our output has gone (head, less)
-        _leave_pipe()
+        _leave_output()
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("syncwatch: interrupted", file=sys.stderr)
@@ -76,11 +83,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failure(error: Exception) -> int:
-    """A file of ours that cannot be used is one sentence; anything else is a fault of the program. Exit status 2."""
+    """A file that cannot be used is one sentence; anything else is a fault of the program. Exit status 2."""
     from syncwatch.model import BrokenFile
 
     if isinstance(error, BrokenFile):
         print(f"syncwatch: {error}", file=sys.stderr)
+    elif isinstance(error, OSError) and error.errno in _FULL:
+        print(f"syncwatch: {error.filename or 'the output'}: cannot be written ({error.strerror})", file=sys.stderr)
+        _leave_output()
     else:
         import traceback
 
@@ -89,10 +99,8 @@ def _failure(error: Exception) -> int:
     return EXIT_ERROR
 
 
-def _leave_pipe() -> None:
-    """Keeps the interpreter from complaining of the closed pipe at its end."""
-    import os
-
+def _leave_output() -> None:
+    """Keeps the interpreter from complaining at its end of an output that takes nothing more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -19,6 +19,9 @@ def run(args: argparse.Namespace) -> int:
     from syncwatch.config import discover
     from syncwatch.static.cache import FOLDER, clean
 
+    for path in args.paths:
+        if not Path(path).exists():
+            raise UsageError(f"{path}: no such file or folder; give one of the project whose cache is to go")
     root = discover([Path(path) for path in args.paths] or [Path.cwd()]).root
     try:
         there = clean(str(root))

@@ -88,7 +88,8 @@ def read(path: Path = PATH) -> Measured:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BrokenFile(f"{path}: the measured facts cannot be read ({error.strerror}); reinstall syncwatch") from None
+        remedy = "reinstall syncwatch" if path == PATH else "give a file that python -m syncwatch.facts.measure wrote"
+        raise BrokenFile(f"{path}: the measured facts cannot be read ({error.strerror}); {remedy}") from None
     try:
         found = msgspec.json.decode(data, type=_Format).format
         if found != FORMAT:

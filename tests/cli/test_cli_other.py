@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,3 +136,36 @@ def test_explain_and_rules_answer(syncwatch: Callable[..., Any]) -> None:
     assert "SW101" in syncwatch("explain", "SW101").out
     rules = json.loads(syncwatch("rules", "--output-format", "json").out)["rules"]
     assert {"SW101", "SW303"} <= {rule["id"] for rule in rules}
+
+
+def test_clean_names_a_path_that_is_not_there(syncwatch: Callable[..., Any], project: Path) -> None:
+    ran = syncwatch("clean", "nowhere")
+    assert (ran.status, ran.out) == (2, "")
+    assert "nowhere: no such file or folder" in ran.err
+
+
+def test_facts_name_a_file_that_is_not_there(syncwatch: Callable[..., Any], project: Path) -> None:
+    ran = syncwatch("facts", "diff", "nowhere.json", "nowhere.json")
+    assert ran.status == 2
+    assert "nowhere.json: the measured facts cannot be read" in ran.err
+    assert "give a file that python -m syncwatch.facts.measure wrote" in ran.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("redirection", "status", "says"),
+    [
+        (">/dev/full", 2, "syncwatch: the output: cannot be written (No space left on device)\n"),
+        (">&-", 1, ""),
+    ],
+)
+@pytest.mark.parametrize("options", ["check --no-cache --output-format concise", "check --no-cache"])
+def test_an_output_that_takes_nothing_is_one_sentence_at_most(
+    redirection: str, status: int, says: str, options: str, project: Path
+) -> None:
+    (project / "train.py").write_text(
+        'import torch\nfor _ in range(9):\n    torch.ones(3, device="cuda").sum().item()\n'
+    )
+    command = f"{shlex.quote(sys.executable)} -m syncwatch {options} {redirection}"
+    ran = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (status, says)
