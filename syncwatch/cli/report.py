@@ -24,6 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from syncwatch.model import to_json
     from syncwatch.report.session_text import print_ranks, print_session
 
+    if args.limit < 0:
+        raise UsageError(f"--limit {args.limit}: give the number of sites to show, 0 or more")
     sessions = read_sessions(args.session)
     if args.rank is None:
         chosen = max(sessions, key=lambda session: session.totals.get("wait_ms") or session.totals.get("count", 0))

@@ -61,8 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from syncwatch.runtime import launch
     from syncwatch.runtime.session import Recording, rank_and_world_size
 
-    if args.steps is not None and args.steps < 1:
-        raise UsageError(f"--steps {args.steps}: give the number of steps to record, 1 or more")
+    _check_options(args)
     program = _program(args)
     if importlib.util.find_spec("torch") is None:
         raise UsageError("torch is not installed here; install syncwatch into the environment of the program")
@@ -95,6 +94,22 @@ def run(args: argparse.Namespace) -> int:
     if outcome.status is not None:
         raise SystemExit(outcome.status)
     return 0
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Raises UsageError for what would only fail once the program has run, or would mean nothing."""
+    from syncwatch.cli import UsageError
+
+    if args.steps is not None and args.steps < 1:
+        raise UsageError(f"--steps {args.steps}: give the number of steps to record, 1 or more")
+    if args.stop and args.steps is None:
+        raise UsageError("--stop ends the program after the steps that --steps N asks for; give --steps too")
+    if args.devices is not None and not 1 <= args.devices <= 64:
+        raise UsageError(f"--devices {args.devices}: give the number of devices to emulate, 1 to 64")
+    if args.fail_over is not None and not args.fail_over >= 0:  # not a number is refused too
+        raise UsageError(f"--fail-over {args.fail_over:g}: give the number of waits that are allowed, 0 or more")
+    if os.path.isdir(args.output or "."):
+        raise UsageError(f"--output {args.output}: is a folder; give the name of a file in it")
 
 
 class _Saver:
@@ -204,5 +219,6 @@ def _over(recording: Recording, limit: float, quiet: bool) -> bool:
         return False
     if not quiet:
         unit = "" if per_step is None else " a step"
-        print(f"syncwatch: {found:g} syncs{unit}, at most {limit:g} allowed by --fail-over", file=sys.stderr)
+        noun = "sync" if found == 1 else "syncs"
+        print(f"syncwatch: {found:g} {noun}{unit}, at most {limit:g} allowed by --fail-over", file=sys.stderr)
     return True

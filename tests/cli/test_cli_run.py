@@ -187,7 +187,7 @@ def test_fail_over_judges_the_syncs_of_a_step(tmp_path):
     assert record(tmp_path, TRAIN, options=("--fail-over", "1"))[0] == 0
     status, _, err = record(tmp_path, TRAIN, options=("--fail-over", "0"))
     assert status == 1
-    assert "1 syncs a step, at most 0 allowed by --fail-over" in err
+    assert "1 sync a step, at most 0 allowed by --fail-over" in err
 
 
 def test_only_leaves_out_other_files(tmp_path):
@@ -236,6 +236,12 @@ def test_pickle_finds_the_classes_of_main(tmp_path):
         (["run", "--device", "emulated", "nothing.py"], "nothing.py: cannot be read"),
         (["run", "--device", "emulated", "-m", "no_such_module"], "there is no such module"),
         (["run", "--steps", "0", "x.py"], "--steps 0"),
+        (["run", "--stop", "x.py"], "give --steps too"),
+        (["run", "--devices", "-1", "x.py"], "--devices -1: give the number of devices to emulate, 1 to 64"),
+        (["run", "--devices", "0", "x.py"], "--devices 0"),
+        (["run", "--fail-over", "nan", "x.py"], "--fail-over nan: give the number of waits"),
+        (["run", "-o", ".", "x.py"], "--output .: is a folder; give the name of a file in it"),
+        (["report", "--limit", "-1"], "--limit -1: give the number of sites to show"),
         (["report", "nothing.json"], "no such session file"),
     ],
 )
