@@ -52,8 +52,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """The file's content."""
 
+    entries: tuple[Entry, ...]
     schema_version: int = SCHEMA_VERSION
-    entries: tuple[Entry, ...] = ()
 
 
 def read(file: Path) -> Baseline:

@@ -192,7 +192,10 @@ class _Judging:
         entries = baseline.updated(old, (self._entries[_place(finding)] for finding in self._shown), gone)
         baseline.write(file, entries)
         dropped = f"; dropped {len(gone)} that no longer occur{'s' if len(gone) == 1 else ''}" if gone else ""
-        return [f"{_near(file)}: holds {len(entries)} known finding{'' if len(entries) == 1 else 's'}{dropped}"]
+        held = f"holds {len(entries)} known finding{'' if len(entries) == 1 else 's'}{dropped}"
+        if self._config.baseline is None:  # nothing refers to the file yet
+            held += f"; leave them out with --baseline {_near(file)}, or name it as `baseline` in the configuration"
+        return [f"{_near(file)}: {held}"]
 
     def _gone(self, known: baseline.Baseline) -> list[baseline.Entry]:
         present = (self._entries[_place(finding)].key for finding in self._kept_of_all)

@@ -96,3 +96,20 @@ def test_a_narrower_run_calls_nothing_stale(
     (project / "once.py").write_text('import torch\nx = torch.rand(3, device="cuda").sum().item()\n')
     syncwatch("check", "--no-cache", "--heat", "all", "--write-baseline")
     assert check("--baseline", "syncwatch-baseline.json").json["summary"]["notes"] == []
+
+
+def test_a_new_baseline_says_how_it_is_used(syncwatch: Callable[..., Any], project: Path) -> None:
+    (project / "train.py").write_text(TWO)
+    ran = syncwatch("check", "--no-cache", "--write-baseline")
+    assert "holds 2 known findings; leave them out with --baseline syncwatch-baseline.json" in ran.out
+    assert syncwatch("check", "--no-cache", "--baseline", "syncwatch-baseline.json").status == 0
+
+
+def test_another_json_file_is_neither_read_nor_overwritten(syncwatch: Callable[..., Any], project: Path) -> None:
+    (project / "train.py").write_text(TWO)
+    (project / "package.json").write_text('{"name": "app"}')
+    for options in ([], ["--write-baseline"]):
+        ran = syncwatch("check", "--no-cache", *options, "--baseline", "package.json")
+        assert ran.status == 2
+        assert "package.json: not a file that this command can read" in ran.err
+    assert (project / "package.json").read_text() == '{"name": "app"}'
