@@ -112,9 +112,12 @@ class Catalog:
         from difflib import get_close_matches
 
         wanted = word.strip().lower()
-        close = get_close_matches(wanted, self._by_word, n=1, cutoff=0.5)
+        words = list(self._by_word)
+        if re.fullmatch(r"sw\d+", wanted):  # the first digit says what a rule is about: suggest no other subject's
+            words = [known for known in words if known.startswith(wanted[:3])]
+        close = get_close_matches(wanted, words, n=1, cutoff=0.5)
         if not close:
-            close = [known for known in self._by_word if wanted and wanted in known][:1]
+            close = [known for known in words if wanted and wanted in known][:1]
         if not close:
             return None
         rule = self._by_word[close[0]]

@@ -237,6 +237,8 @@ def _convert(option: Option, value: object, where: str) -> object:
         return Certainty(_choice(option, value, where))
     if value == "all":
         return tuple(Heat)
+    if isinstance(value, str):
+        raise wrong(f'"all" or a list of some of {_listed(option.choices)}')
     return tuple(Heat(_choice(option, item, where)) for item in _strings(option, value, where))
 
 

@@ -70,7 +70,9 @@ def discover(
         elif os.path.exists(name):
             search.add(name)
         else:
-            search.problem(name, "no such file or folder")
+            search.problem(
+                name, "no such file or folder" if name else "an empty path names nothing; write . for this folder"
+            )
     return Found(search.files, search.problems)
 
 

@@ -89,6 +89,11 @@ def test_syncwatch_toml_has_the_keys_at_its_top(here: Path) -> None:
             "(one of 'certain', 'likely', 'possible')",
         ),
         (
+            'heat = "always"',
+            "pyproject.toml:3: `heat` must be \"all\" or a list of some of 'setup', 'epoch', 'step', 'guarded', "
+            "not the string 'always'",
+        ),
+        (
             'heat = ["steps"]',
             "pyproject.toml:3: `heat` does not know 'steps'; did you mean 'step'? "
             "(one of 'setup', 'epoch', 'step', 'guarded')",

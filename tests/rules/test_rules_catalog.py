@@ -135,3 +135,5 @@ def test_the_nearest_rule_is_found_by_name_and_by_id():
     assert rules.nearest("scalar-reed") == "scalar-read"
     assert rules.nearest("sw1011") == "SW101"
     assert rules.nearest("§§§") is None
+    assert rules.nearest("SW999") is None, "no rule is about subject 9"
+    assert rules.nearest("SW399").startswith("SW3")

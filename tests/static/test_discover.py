@@ -118,6 +118,8 @@ def test_a_path_that_is_not_there_is_told(write: Write) -> None:
     found = discover(["a.py", "absent.py"])
     assert found.files == ["a.py"]
     assert [(each.path, each.message) for each in found.problems] == [("absent.py", "no such file or folder")]
+    (problem,) = discover([""]).problems
+    assert problem.message == "an empty path names nothing; write . for this folder"
 
 
 def test_a_folder_without_rights_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
