@@ -93,6 +93,7 @@ MARKS: Final = {
     "permuted": "its dimensions lie in memory in another order than their own",
     "host-made": "it was created on the host inside the function that runs, from no data of the caller",
     "pinned-source": "it came from a pinned tensor through an operation that loses the pinning",
+    "coarse": "its type is known from the annotation of a whole dictionary only, whose entries may differ",
     "module-input": "assumed: an argument of forward, on the module's device",
 }
 

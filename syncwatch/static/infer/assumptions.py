@@ -216,7 +216,7 @@ def _generic(m: Interpreter, node: ir.Sub, name: str, depth: int) -> Value:
         return new_list(m, inner)
     if base in _MAPPINGS:
         obj = Obj("dict")
-        obj.slots["<rest>"] = part(1)
+        obj.slots["<rest>"] = _coarse(part(1))
         return obj
     if base in ("Tuple", "tuple"):
         if len(parts) == 2 and type(parts[1]) is ir.Const and parts[1].kind == "...":
@@ -225,6 +225,13 @@ def _generic(m: Interpreter, node: ir.Sub, name: str, depth: int) -> Value:
     if base in ("Float", "Int", "Bool", "Shaped", "Num", "Integer", "TensorType"):  # jaxtyping and its like
         return of_annotation(m, parts[0], name, depth + 1)
     return UNKNOWN
+
+
+def _coarse(v: Value) -> Value:
+    """An entry of a dictionary: the annotation says what most entries are, and some of them are lists of numbers."""
+    if type(v) is not Tensor:
+        return v
+    return Tensor(v.device, False, v.shape, v.dtype, marks=v.marks | {"coarse"})
 
 
 def either(parts: list[Value]) -> Value:

@@ -165,6 +165,7 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
     """Enters every function and method of the file that was not executed yet, the hot ones first."""
     work = list(_functions(main))
     called = {name for func, _ in work for name in heat.called_names(func.node.body)}
+    passed = {name for func, _ in work for name in heat.passed_names(func.node.body)}
 
     def rank(entry: tuple[Func, Class | None]) -> int:
         """The hot ones first; helpers that others of the file call after them, if they are still to be seen."""
@@ -178,7 +179,8 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
             break
         if id(func.node) in m.reached or "overload" in func.decorated:
             continue
-        if cls is None and func.name.startswith("_") and not heat.is_hot_name(m, func.name):
+        private = cls is None and func.name.startswith("_") and not heat.is_hot_name(m, func.name)
+        if private and not func.node.decorators and func.name not in passed:
             continue  # a private function is seen where it is called, with the arguments that it gets there
         _enter(m, main, func, cls)
 
@@ -246,7 +248,9 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
         frame.heat = _entry_heat(m, func, cls, kwargs)
         if frame.heat == "setup":
             m.limit = m.steps + (_COLD_STEPS if heat.holds_loop(func.node.body) else _PLAIN_STEPS)
-        frame.setup = frame.heat == "setup" and heat.is_setup_name(func.name)
+        frame.setup = frame.heat == "setup" and (
+            heat.is_setup_name(func.name) or (cls is not None and _PREPARES.search(cls.name) is not None)
+        )
         positional = [a for a in args if type(a) is not _Rest]
         functions.call_function(m, func, tuple(positional), kwargs, star=False, receiver=receiver)
 
@@ -262,6 +266,8 @@ _ASIDE = re.compile(
 _DRIVER = re.compile(
     r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$"
 )
+# Those among them that make ready, once, what the steps use.
+_PREPARES = re.compile(r"Prepare|SetTimesteps|Input(Step|Block)s?$")
 _STORED = re.compile(r"state_dict|checkpoint|weights?$|^sd$|^ckpt")
 
 
@@ -281,7 +287,8 @@ def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str,
     is_module = cls is not None and "torch.nn.Module" in class_library_types(cls)
     if cls is not None and not is_module and _DRIVER.search(cls.name):
         # it drives a loop of its own, or is called once for a whole result
-        return "step" if heat.is_hot_name(m, name) and name != "__call__" else "setup"
+        drives = _PREPARES.search(cls.name) or not heat.is_hot_name(m, name) or name == "__call__"
+        return "setup" if drives else "step"
     if heat.is_hot_name(m, name):
         return "epoch" if heat.holds_batch_loop(func.node.body) else "step"
     if any(_tensor_inside(v) for k, v in kwargs.items() if not _STORED.search(k)):

@@ -327,7 +327,9 @@ def ask(
             best = prediction
     if best is None:
         return False
-    if hits == 0:
+    if hits and best.kind in _READS and any(map(_coarse, (*args[1:], *kwargs.values()))):
+        certainty = Certainty.POSSIBLE  # it is read as a size: then it is rather a list of numbers
+    elif hits == 0:
         certainty = Certainty.POSSIBLE
         if not any(cuda_inside(a) for a in (*args, *kwargs.values())):
             return False
@@ -346,16 +348,17 @@ def ask(
     return hits == total
 
 
+def _coarse(v: Value) -> bool:
+    return type(v) is Tensor and "coarse" in v.marks
+
+
 def _combinations(slots: Sequence[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
     """What the arguments can be together: those that are open in the same way come from one decision (`-v, v`)."""
-    decisions: list[Any] = []
-    for position, s in enumerate(slots):
-        kinds = tuple(type(v) for v in s)
-        decisions.append(kinds if len(set(kinds)) == len(kinds) else position)
-    sizes = {decision: len(s) for decision, s in zip(decisions, slots, strict=True)}
-    for picked in product(*(range(size) for size in sizes.values())):
-        index = dict(zip(sizes, picked, strict=True))
-        yield tuple(s[index[decision]] for decision, s in zip(decisions, slots, strict=True))
+    decisions = [tuple(type(v) for v in s) for s in slots]
+    for picked in product(*slots):
+        taken: dict[tuple[type, ...], type] = {}
+        if all(taken.setdefault(kinds, type(v)) is type(v) for kinds, v in zip(decisions, picked, strict=True)):
+            yield picked
 
 
 # What they switch on waits later, in the backward pass.

@@ -7,6 +7,7 @@ from typing import Any
 
 from syncwatch.static import ir
 from syncwatch.static.infer import attributes, calls, formatting, operators, subscripts
+from syncwatch.static.infer.guards import rare_side
 from syncwatch.static.infer.machine import Interpreter, evaluates
 from syncwatch.static.infer.narrowing import narrow, widen
 from syncwatch.static.infer.truth import test, truth_of
@@ -172,10 +173,17 @@ def _ifexp(m: Interpreter, node: ir.IfExp) -> Value:
     def branch(body: Any, taken: bool) -> Callable[[], Value]:
         def run() -> Value:
             narrow(m, node.test, taken)
-            return m.eval(body)
+            frame = m.frame
+            guarded = frame.guarded
+            if taken is rare:
+                frame.guarded = "other"
+            value = m.eval(body)
+            frame.guarded = guarded
+            return value
 
         return run
 
+    rare = rare_side(node.test)
     return m.alternatives([branch(node.body, True), branch(node.orelse, False)])
 
 

@@ -311,10 +311,17 @@ def _apply(m: Interpreter, decorator: Value, value: Value) -> Value:
                 prop.slots["fget"] = value
                 return prop
         result = m.call(decorator, (value,))
+        if type(result) is Func and type(decorator) is Func and _caches(decorator):
+            return marked(result, "cached")
         if type(result) in (Func, Class, Obj, Bound) or (type(result).__name__ == "Partial"):
             return result
         return value
     return value
+
+
+def _caches(decorator: Func) -> bool:
+    """Whether a decorator of the project keeps results by means of functools."""
+    return not heat.called_names(decorator.node.body).isdisjoint({"lru_cache", "cache"})
 
 
 def marked(func: Func, mark: str) -> Func:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from syncwatch.static import ir
+from syncwatch.static.infer import guards
 from syncwatch.static.values import Bound, Const, Func, Host, Iter, Obj, Tuple, Value
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _BATCHES = re.compile(
 )
 _STEPS = re.compile(r"(^|_)(steps?|iters?|iterations?|timesteps?|it|i_step|global_step|update|n_iter)($|_)", re.I)
 _SETUP = re.compile(
-    r"^_*(init|build|make|create|setup|set_up|load|register|configure|prepare_model|get_model|construct|"
+    r"^_*(init|build|make|create|setup|set_up|load|register|configure|prepare_(model|latents?|images?|masks?|extra|ip|control\w*|timesteps|keyframe\w*)|get_model|construct|"
     r"from_pretrained|reset_parameters|add|convert|export|save|download|parse|from_config|__init|warmup|warm_up|"
     r"initialize|init_weights|patch|fuse|switch|replace|freeze|unfreeze|copy_weights|load_state|checkpoint|"
     r"reparameterize|reparametrize|resize|resample|gen|remap|merge|unfuse|from|state_dict|set|quantize|prune|onnx|trace|plot|draw|show|display|annotate|visuali[sz]e|"
@@ -138,6 +139,7 @@ class _Body(NamedTuple):
     batches: bool
     calls: tuple[Any, ...]  # the expressions that are called
     block: ir.Block
+    passed: frozenset[str]  # the names that are handed to calls
 
 
 _BODY: dict[int, _Body] = {}
@@ -149,8 +151,14 @@ def _facts_of(block: ir.Block) -> _Body:
     if known is None or known.block is not block:
         finder = _Finder()
         finder.block(block)
-        calls = tuple(finder.calls)
-        known = _BODY[id(block)] = _Body(finder.trains, finder.works, finder.batches and not finder.steps, calls, block)
+        known = _BODY[id(block)] = _Body(
+            finder.trains,
+            finder.works,
+            finder.batches and not finder.steps,
+            tuple(finder.calls),
+            block,
+            frozenset(finder.passed),
+        )
     return known
 
 
@@ -200,6 +208,11 @@ def called_names(block: Any) -> set[str]:
     return {f.id if type(f) is ir.Name else f.attr for f in calls if type(f) in (ir.Name, ir.Attr)}
 
 
+def passed_names(block: Any) -> frozenset[str]:
+    """The names that a function's body hands to calls: functions among them run elsewhere."""
+    return _facts_of(block).passed if type(block) is tuple else frozenset()
+
+
 def holds_batch_loop(block: Any) -> bool:
     """Whether a function's body holds a loop over batches or steps, which does what is repeated."""
     return type(block) is tuple and _holds_batch_loop(block)
@@ -216,6 +229,7 @@ class _Finder:
         self.steps = False  # an optimizer steps in the loop itself, not in a loop inside it
         self.inside = 0
         self.calls: list[Any] = []
+        self.passed: set[str] = set()
 
     def block(self, block: ir.Block) -> None:
         for s in block:
@@ -252,6 +266,8 @@ class _Finder:
         if kind is ir.Call:
             self.works = True
             self.calls.append(e.func)
+            if type(e.func) is ir.Call:
+                self.expression(e.func, depth + 1)
             if type(e.func) is ir.Attr:
                 if e.func.attr in ("backward", "zero_grad") or (
                     e.func.attr == "step" and "optim" in " ".join(_names(e.func.value)).lower()
@@ -261,6 +277,8 @@ class _Finder:
                     self.steps = True
                 self.expression(e.func.value, depth + 1)
             for a in e.args:
+                if type(a.value) is ir.Name:
+                    self.passed.add(a.value.id)
                 self.expression(a.value, depth + 1)
         elif kind is ir.Binary:
             self.expression(e.left, depth + 1)
@@ -291,7 +309,9 @@ _RANK = re.compile(r"(^|[._])(\w*rank|is_(local_)?main_process|is_master|main_pr
 
 def guard_kind(m: Interpreter, test: Any, body: ir.Block) -> str:
     """Why a branch runs only now and then: "rank" (on one rank), "other" (every N steps, when logging, once), or ""."""
-    if not (_guard_text(m, test, 0) or makes_once(m, test, body)):
+    if makes_once(m, test, body):
+        return "other"
+    if not _guard_text(m, test, 0):
         return ""
     subject = test.left if type(test) is ir.Compare else test
     if type(subject) is ir.Call:
@@ -305,6 +325,8 @@ def makes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:
 
     An object that is itself made at every step has its parts made at every step.
     """
+    if guards.changes_once(m, test, body):
+        return True
     if type(test) is ir.Bool:
         return any(makes_once(m, v, body) for v in test.values)
     subject: Any = None

@@ -104,6 +104,8 @@ class Interpreter:
 
     def exec_block(self, block: ir.Block) -> bool:
         """Executes statements; False where control never reaches the end."""
+        frame = self.frame
+        guarded = frame.guarded
         for statement in block:
             self.steps += 1
             if self.steps > self.limit:
@@ -118,7 +120,9 @@ class Interpreter:
                 self.faults.append(f"{self.frame.module.path}:{statement.pos[0]}: {type(fault).__name__}: {fault}")
                 continue
             if not falls:
+                frame.guarded = guarded
                 return False
+        frame.guarded = guarded
         return True
 
     # ------------------------------------------------------------------ variables

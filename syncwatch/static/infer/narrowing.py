@@ -120,7 +120,7 @@ def _call(m: Interpreter, node: ir.Call, outcome: bool) -> list[Undo]:
     func = node.func
     if type(func) is ir.Name and func.id == "isinstance" and len(args) == 2:
         types = m.eval(args[1])
-        return _filter(m, args[0], lambda v: _typed(m, v, types, outcome))
+        return _filter(m, args[0], lambda v: _typed(m, v, types, outcome), _instance(types) if outcome else None)
     if type(func) is ir.Attr and func.attr == "is_tensor" and len(args) == 1:
         return _filter(m, args[0], lambda v: _typed(m, v, Lib("torch.Tensor"), outcome))
     if type(func) is ir.Name and func.id in ("is_tensor", "callable") and len(args) == 1:
@@ -147,8 +147,11 @@ def _instance(types: Value) -> Value:
     return UNKNOWN
 
 
-def _filter(m: Interpreter, node: Any, keep: Callable[[Value], Value | None]) -> list[Undo]:
-    """Rewrites a variable or attribute to the alternatives that `keep` returns; as it was, if none is left."""
+def _filter(m: Interpreter, node: Any, keep: Callable[[Value], Value | None], empty: Value = None) -> list[Undo]:
+    """Rewrites a variable or attribute to the alternatives that `keep` returns; to `empty`, if none is left.
+
+    Without `empty`, it stays as it was then.
+    """
     kind = type(node)
     if kind is ir.Walrus:
         node, kind = node.target, ir.Name
@@ -168,8 +171,9 @@ def _filter(m: Interpreter, node: Any, keep: Callable[[Value], Value | None]) ->
     if old is None:
         return []
     kept = [n for n in (keep(v) for v in members(old)) if n is not None]
-    if not kept:
+    if not kept and empty is None:
         return []
+    kept = kept or [empty]
     new = kept[0] if len(kept) == 1 else union(kept)
     if new is old or new == old:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from syncwatch.static import ir
-from syncwatch.static.infer import attributes, functions, heat, modules, operators, subscripts
+from syncwatch.static.infer import attributes, functions, guards, heat, modules, operators, subscripts
 from syncwatch.static.infer.calls import assign
 from syncwatch.static.infer.machine import Interpreter, executes
 from syncwatch.static.infer.narrowing import narrow
@@ -186,20 +186,22 @@ def _if(m: Interpreter, s: ir.If) -> bool:
         if verdict and heat.makes_once(m, s.test, s.body):
             frame.guarded = "other"
         falls = m.exec_block(s.body if verdict else s.orelse)
-        frame.guarded = guarded
+        frame.guarded = "other" if not verdict and guards.remembered(m, s) else guarded
         return falls
     guard = heat.guard_kind(m, s.test, s.body)
     yields = len(frame.yields)
     mark = journal.mark()
-    frame.guarded = _stronger(guarded, guard or ("other" if heat.raises(s.body) else ""))
+    frame.guarded = _stronger(guarded, guard or ("other" if heat.raises(s.body) or guards.rare_side(s.test) else ""))
     narrow(m, s.test, True)
     first = m.exec_block(s.body)
     then = journal.delta(mark) if first else {}
     journal.undo(mark)
-    frame.guarded = _stronger(guarded, "other" if heat.raises(s.orelse) or (guard and _negated(m, s.test)) else "")
+    frame.guarded = _stronger(guarded, _other_side(m, s, guard))
     narrow(m, s.test, False)
     second = m.exec_block(s.orelse) if s.orelse else True
     frame.guarded = guarded
+    if not first and (guards.rare_side(s.test) is False or guards.remembered(m, s)):
+        frame.guarded = "other"  # until the block ends
     if len(frame.yields) != yields:
         frame.yields_known = False
     if first and second:
@@ -216,6 +218,12 @@ def _if(m: Interpreter, s: ir.If) -> bool:
 
 def _stronger(outer: str, inner: str) -> str:
     return "other" if "other" in (outer, inner) else outer or inner
+
+
+def _other_side(m: Interpreter, s: ir.If, guard: str) -> str:
+    """Why the other branch runs only now and then."""
+    rare = heat.raises(s.orelse) or (guard and _negated(m, s.test)) or guards.rare_side(s.test) is False
+    return "other" if rare else ""
 
 
 def _negated(m: Interpreter, test: Any) -> bool:
