@@ -162,6 +162,7 @@ class SiteCount(msgspec.Struct, frozen=True, kw_only=True):
     explicit: bool = False
     in_steps: int = 0  # of `count`, after the first step and before the end of the last
     stack: tuple[str, ...] = ()  # innermost frame first
+    via: str = "call"  # as in `Event`, by which `rule` was chosen
 
 
 class Session(msgspec.Struct, kw_only=True):

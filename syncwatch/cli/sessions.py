@@ -20,7 +20,7 @@ def name_rules(session: Session) -> Session:
     table = RuleTable(catalog.load())
     sites = []
     for site in session.sites:
-        rule = table.match(site.kind, site.op)
+        rule = table.match(site.kind, site.op, site.via)
         sites.append(msgspec.structs.replace(site, rule=rule.id if rule is not None else None))
     return msgspec.structs.replace(session, sites=sites)
 

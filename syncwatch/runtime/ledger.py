@@ -21,6 +21,7 @@ class Tally:
     op: str
     explicit: bool
     reason: str | None  # of the `allow` region; None where the wait counts
+    via: str = "call"
     count: int = 0
     waited_ms: float = 0.0
     untimed: int = 0
@@ -76,7 +77,7 @@ class Ledger:
         groups: dict[object, list[Tally]] = {}
         for tally in list(self.tallies.values()):
             place = tally.place
-            key = (place.path, place.line, place.function, tally.kind, tally.op, tally.explicit, tally.reason)
+            key = (place.path, place.line, place.function, tally.kind, tally.op, tally.explicit, tally.reason, tally.via)
             groups.setdefault(key, []).append(tally)
         rows = [self._row(group) for group in groups.values()]
         rows.sort(key=lambda row: (row.allowed, -row.count, row.path, row.line, row.op))
@@ -100,6 +101,7 @@ class Ledger:
             explicit=first.explicit,
             in_steps=sum(self.in_steps(tally) for tally in group),
             stack=first.place.stack,
+            via=first.via,
         )
 
     def totals(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from syncwatch.runtime import scope
 from syncwatch.runtime.frames import Frames, Place
 from syncwatch.runtime.ledger import Ledger, Tally
 from syncwatch.runtime.source import Source, current_source
+from syncwatch.runtime.syntax import via_of
 
 COMPILING = "while torch.compile was compiling"
 
@@ -124,7 +125,8 @@ class Recorder:
                 tally = ledger.tallies.get(key)
                 if tally is None:
                     place = place or self.frames.place(inner, user)
-                    tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason)
+                    via = via_of(user.f_code, user.f_lasti, place.line, op, kind, ranks=_ranks())
+                    tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason, via)
                 ledger.add(tally, waits, wait_ms)
 
     def _ledgers(self, regions: tuple[scope.Region, ...], user: FrameType) -> list[Ledger]:
@@ -178,6 +180,12 @@ class Recorder:
 
 def _watching(regions: tuple[scope.Region, ...]) -> list[Ledger]:
     return [region.ledger for region in regions if region.open and region.ledger is not None]
+
+
+def _ranks() -> bool:
+    """Whether the program has joined other ranks."""
+    distributed = sys.modules.get("torch.distributed")
+    return distributed is not None and distributed.is_available() and distributed.is_initialized()
 
 
 def _reason(regions: tuple[scope.Region, ...]) -> str | None:

@@ -45,6 +45,10 @@ _PASS_ON = frozenset(
 )
 # operations whose duration is not that of their wait: they do work of their own, in other threads or for long
 _UNTIMED = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
+_GET = "torch.Tensor.__getitem__"
+_ANOMALY = "torch.autograd.detect_anomaly"
+# modules that only call others: what waits is the layer inside
+_CONTAINERS = (torch.nn.Sequential, torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
 
 class Named(NamedTuple):
@@ -94,6 +98,8 @@ def named(way: Trail) -> Named:
     """The public name and the kind. Slow: call it once per site."""
     candidates = list(_candidates(way))
     op = candidates[0][0] if candidates else "torch"
+    if op in _UNTIMED and torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
+        return Named(Kind.SCALAR_READ, _ANOMALY, False)  # not the pass but the mode reads each gradient
     # The outermost operation that the facts expect to wait says the kind.
     for name, operation in candidates:
         known = None if operation is None else predict(name, describe_call(operation.args, operation.kwargs))
@@ -130,7 +136,7 @@ def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
         written = written_name(way.caller)
         if written is not None and (by_name(written) is not None or not way.frames):
             found = True
-            yield written, None
+            yield written, _indexed(way.caller, written)
     for frame in reversed(way.frames):
         operation = opened(frame)
         if operation is not None:
@@ -144,7 +150,38 @@ def _candidates(way: Trail) -> Iterator[tuple[str, Opened | None]]:
     if not found and way.frames and way.caller is not None:
         written = written_name(way.caller)
         if written is not None:
-            yield written, None
+            yield written, _indexed(way.caller, written)
+
+
+def _indexed(frame: FrameType, written: str) -> Opened | None:
+    """The tensor and the index of `x[i]`, where the source holds them in variables and literals."""
+    expression = expression_of(frame)
+    if written != _GET or not isinstance(expression, ast.Subscript):
+        return None
+    try:
+        args = (_evaluate(expression.value, frame), _evaluate(expression.slice, frame))
+    except _UnknownValue:
+        return None
+    return Opened(written, 0.0, args, {})
+
+
+class _UnknownValue(Exception):
+    """An expression has no value that can be found without running it."""
+
+
+def _evaluate(node: ast.expr | None, frame: FrameType) -> Any:
+    """The value of names, literals and slices. Raises _UnknownValue for anything that would run the program's code."""
+    if node is None or isinstance(node, ast.Constant):
+        return None if node is None else node.value
+    if isinstance(node, ast.Slice):
+        return slice(*(_evaluate(part, frame) for part in (node.lower, node.upper, node.step)))
+    if isinstance(node, (ast.Tuple, ast.List)):
+        items = [_evaluate(item, frame) for item in node.elts]
+        return tuple(items) if isinstance(node, ast.Tuple) else items
+    value = look_up(node, frame)
+    if value is None:
+        raise _UnknownValue
+    return value
 
 
 def _arguments(frame: FrameType, name: str) -> Opened | None:
@@ -179,6 +216,8 @@ def public_name(frame: FrameType) -> str | None:
     receiver = frame.f_locals.get("self", frame.f_locals.get("cls")) if code.co_argcount else None
     if receiver is not None and code.co_varnames[:1] in (("self",), ("cls",)):
         kind = receiver if isinstance(receiver, type) else type(receiver)
+        if issubclass(kind, _CONTAINERS) and code.co_name in ("forward", "_run_ddp_forward"):
+            return None
         return _method_name(kind, code)
     return _function_name(frame.f_globals.get("__name__", ""), code)
 
@@ -236,15 +275,15 @@ def written_name(frame: FrameType) -> str | None:
 
     Python 3.11 and newer know which expression a frame is evaluating.
     """
-    expression = _expression(frame)
+    expression = expression_of(frame)
     if isinstance(expression, ast.Subscript):
-        holder = _look_up(expression.value, frame)
+        holder = look_up(expression.value, frame)
         if holder is not None and not isinstance(holder, torch.Tensor):
             return None  # a list with a tensor as its index
-        return "torch.Tensor.__getitem__" if isinstance(expression.ctx, ast.Load) else "torch.Tensor.__setitem__"
+        return _GET if isinstance(expression.ctx, ast.Load) else "torch.Tensor.__setitem__"
     if not isinstance(expression, ast.Call):
         return None
-    value = _look_up(expression.func, frame)
+    value = look_up(expression.func, frame)
     if value is None:
         return f"torch.Tensor.{expression.func.attr}" if isinstance(expression.func, ast.Attribute) else None
     if isinstance(expression.func, ast.Attribute) and isinstance(getattr(value, "__self__", None), torch.Tensor):
@@ -259,7 +298,7 @@ def written_name(frame: FrameType) -> str | None:
     return name if name.startswith("torch.") and not name.startswith("torch.builtins.") else None
 
 
-def _expression(frame: FrameType) -> ast.expr | None:
+def expression_of(frame: FrameType) -> ast.expr | None:
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is None or frame.f_lasti < 0:
         return None
@@ -281,12 +320,12 @@ def _expression(frame: FrameType) -> ast.expr | None:
     return tree.body
 
 
-def _look_up(node: ast.expr, frame: FrameType) -> Any:
+def look_up(node: ast.expr, frame: FrameType) -> Any:
     """The value of a dotted name, found without running anything of the program's."""
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Attribute):
-        value = _look_up(node.value, frame)
+        value = look_up(node.value, frame)
         plain = isinstance(value, (torch.Tensor, torch.nn.Module, type, type(ast)))
         return getattr(value, node.attr, None) if plain else None
     return None
