@@ -205,8 +205,9 @@ def test_torch_is_never_imported(write: Write) -> None:
 def test_ctrl_c_ends_it(write: Write, jobs: int) -> None:
     write({f"m{index}.py": WAIT for index in range(40)})
     code = (
-        "import time, syncwatch.static.infer as infer\n"
-        "def slow(project, path):\n    print('started', flush=True)\n    time.sleep(600)\n"
+        "import os, time, syncwatch.static.infer as infer\n"
+        # one write: two processes may say it at the same time, and print can write the line's end by itself
+        "def slow(project, path):\n    os.write(1, b'started\\n')\n    time.sleep(600)\n"
         "infer.infer_root = slow\n"
         "from syncwatch.static.engine import analyse\nfrom syncwatch.static.options import Options\n"
         "try:\n"
