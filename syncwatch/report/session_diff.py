@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import IO
 
 from syncwatch.model import Session, SiteCount
-from syncwatch.report.session_text import count, duration, make_console, per_step, short_op, styled
+from syncwatch.report.session_text import count, make_console, per_step, short_op, styled, timed, waited
 
 _Key = tuple[str, str, str, str]
+_Number = tuple[int, float]  # a line, and its syncs
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,35 @@ class Change:
 
 
 def compare(old: Session, new: Session) -> list[Change]:
-    """The changes, the largest growth first. Sites are matched by file, function, kind and operation."""
+    """The changes, the largest growth first.
+
+    Sites are matched by file, function, kind and operation; of several that agree in these, by line, then by how
+    often they wait, then in order. What has no counterpart is a change from or to 0.
+    """
     per = both_have_steps(old, new)
-    before, after = _sums(old, per), _sums(new, per)
+    before, after = _sites(old, per), _sites(new, per)
     changes = []
     for key in {**before, **after}:
         path, function, kind, op = key
-        was, is_now = before.get(key, (0.0, 0)), after.get(key, (0.0, 0))
-        if was[0] != is_now[0]:
-            changes.append(Change(path, function, op, kind, is_now[1] or was[1], was[0], is_now[0]))
+        for was, is_now in _pairs(before.get(key, {}), after.get(key, {})):
+            if was[1] != is_now[1]:
+                changes.append(Change(path, function, op, kind, is_now[0] or was[0], was[1], is_now[1]))
     return sorted(changes, key=lambda change: (change.before - change.after, change.path, change.line))
+
+
+def _pairs(before: dict[int, float], after: dict[int, float]) -> Iterable[tuple[_Number, _Number]]:
+    """Matches sites of one operation: (line, syncs) before and after, (0, 0.0) where there is none."""
+    old = sorted(item for item in before.items() if item[0] not in after)
+    new = sorted(item for item in after.items() if item[0] not in before)
+    for line in sorted(before.keys() & after.keys()):
+        yield (line, before[line]), (line, after[line])
+    for one in list(old):
+        same = next((other for other in new if other[1] == one[1]), None)
+        if same is not None:
+            old.remove(one)
+            new.remove(same)
+            yield one, same
+    yield from zip_longest(old, new, fillvalue=(0, 0.0))
 
 
 def both_have_steps(old: Session, new: Session) -> bool:
@@ -43,16 +64,15 @@ def both_have_steps(old: Session, new: Session) -> bool:
     return old.totals.get("per_step") is not None and new.totals.get("per_step") is not None
 
 
-def _sums(session: Session, per: bool) -> dict[_Key, tuple[float, int]]:
-    sums: dict[_Key, tuple[float, int]] = {}
+def _sites(session: Session, per: bool) -> dict[_Key, dict[int, float]]:
+    """Syncs of each line, by what the line is matched by."""
+    sites: dict[_Key, dict[int, float]] = {}
     for site in session.sites:
-        if site.allowed:
-            continue
         number = site.in_steps / (session.steps - 1) if per else float(site.count)
-        key = (site.path, site.function, site.kind.value, site.op)
-        known = sums.get(key, (0.0, site.line))
-        sums[key] = (round(known[0] + number, 4), min(known[1], site.line))
-    return {key: value for key, value in sums.items() if value[0]}
+        if number and not site.allowed:
+            lines = sites.setdefault((site.path, site.function, site.kind.value, site.op), {})
+            lines[site.line] = round(lines.get(site.line, 0.0) + number, 4)
+    return sites
 
 
 def grown(old: Session, new: Session) -> bool:
@@ -78,7 +98,8 @@ def _lines(old: Session, new: Session) -> Iterable[tuple[str, str]]:
     was, is_now = total(old, per), total(new, per)
     word = "as many" if was == is_now else ("more" if is_now > was else "fewer")
     yield f"{per_step(was)} → {per_step(is_now)} syncs{unit}: {word} than before", "bold"
-    yield f"waited {duration(old.totals.get('wait_ms'))} → {duration(new.totals.get('wait_ms'))} in all", "dim"
+    if timed(old) or timed(new):
+        yield f"waited {waited(old)} → {waited(new)} in all", "dim"
     if old.device != new.device:
         yield f"note: the first ran on {old.device}, the second on {new.device}", "yellow"
     for change in compare(old, new):

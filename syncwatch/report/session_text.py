@@ -32,8 +32,7 @@ def print_ranks(sessions: Sequence[Session], file: IO[str] | None = None) -> Non
     for session in sessions:
         totals = session.totals
         row = (
-            f"{session.rank:>6} {totals.get('count', 0):>8} {per_step(totals.get('per_step')):>9} "
-            f"{waited(session):>11}"
+            f"{session.rank:>6} {totals.get('count', 0):>8} {per_step(totals.get('per_step')):>9} {waited(session):>11}"
         )
         console.print(row, highlight=False)
 
@@ -84,9 +83,13 @@ def lines(session: Session, root: str, limit: int = SHOWN) -> Iterable[Text | st
 
 def waited(session: Session) -> str:
     """How long the host waited in all, `-` where nothing could be timed."""
-    totals = session.totals
-    timed = totals.get("untimed", 0) < totals.get("count", 0)
-    return duration(totals.get("wait_ms") if timed else None)
+    silent = not session.totals.get("count") and session.device != "emulated"
+    return duration(session.totals.get("wait_ms") if timed(session) or silent else None)
+
+
+def timed(session: Session) -> bool:
+    """Whether any wait could be timed: on an emulated device none can."""
+    return bool(session.totals.get("untimed", 0) < session.totals.get("count", 0))
 
 
 def headline(session: Session) -> str:
