@@ -1,6 +1,7 @@
 """Proves syncwatch on a real GPU: what the static engine reports, what the recorder sees, what the device shows.
 
     python -m tests.gpu.prove FOLDER [--rules SW101 SW2 …] [--cases FOLDER] [--sleep-ms 4] [--no-samples]
+    python -m tests.gpu.prove FOLDER --part 1/3 (2/3, 3/3)      a third of the programs, added to what FOLDER holds
     python -m tests.gpu.prove FOLDER --merge
 
 Every program (the bad, good and fixed blocks of the rules, the samples, and the programs of a folder with a truth.json)
@@ -207,6 +208,8 @@ def main() -> int:
     parser.add_argument("--cases", help="a folder of programs with a truth.json")
     parser.add_argument("--no-samples", action="store_true")
     parser.add_argument("--sleep-ms", type=float, default=4.0)
+    parser.add_argument("--part", type=part, default=(1, 1), metavar="K/N", help="only every Nth program, from the Kth")
+    parser.add_argument("--seconds", type=float, help="begin no program after this time; run again for the rest")
     parser.add_argument("--merge", action="store_true", help="add the static findings to what FOLDER holds")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -231,26 +234,54 @@ def main() -> int:
     return 1 if wrong else 0
 
 
+def part(text: str) -> tuple[int, int]:
+    """`2/3` as (2, 3). Raises ArgumentTypeError for anything else."""
+    first, _, last = text.partition("/")
+    if first.isdigit() and last.isdigit() and 1 <= int(first) <= int(last):
+        return int(first), int(last)
+    raise argparse.ArgumentTypeError(f"{text}: give the part as K/N, such as 2/3")
+
+
+def chosen(args: argparse.Namespace, work: Path) -> list[Program]:
+    """The programs of this part, each with a name of its own."""
+    named: dict[str, Program] = {}
+    for program in programs(args, work):
+        while program.name in named:
+            program.name += "'"
+        named[program.name] = program
+    number, parts = args.part
+    return list(named.values())[number - 1 :: parts]
+
+
+def earlier(args: argparse.Namespace, file: Path, head: dict[str, Any]) -> dict[str, Any]:
+    """The rows that FOLDER holds of other parts, or of a run that ran out of time, on the same GPU and torch."""
+    if (args.part == (1, 1) and args.seconds is None) or not file.exists():
+        return {}
+    held = json.loads(file.read_text())
+    rows: dict[str, Any] = held["programs"] if all(held.get(key) == value for key, value in head.items()) else {}
+    return rows
+
+
 def run_all(args: argparse.Namespace, work: Path, file: Path) -> dict[str, Any]:
-    """Runs every program on the GPU."""
+    """Runs every program of this part on the GPU. With --seconds, those that FOLDER holds already are not run again."""
     import torch
 
     from tests.gpu.prove_rules import Bench
 
+    head = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "date": datetime.date.today().isoformat()}
+    result: dict[str, Any] = {**head, "programs": earlier(args, file, head)}
     bench = Bench()
-    result: dict[str, Any] = {
-        "gpu": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
-        "date": datetime.date.today().isoformat(),
-        "programs": {},
-    }
-    for program in programs(args, work):
+    start = time.perf_counter()
+    for program in chosen(args, work):
         begin = time.perf_counter()
-        name = program.name
-        while name in result["programs"]:
-            name += "'"
-        row = result["programs"][name] = prove(program, bench, args.sleep_ms)
-        print(f"{name}: {verdict(row)} ({time.perf_counter() - begin:.1f} s)", flush=True)
+        if args.seconds is not None:
+            if program.name in result["programs"]:
+                continue
+            if begin - start > args.seconds:
+                print("out of time: run the same command again for the rest", flush=True)
+                break
+        row = result["programs"][program.name] = prove(program, bench, args.sleep_ms)
+        print(f"{program.name}: {verdict(row)} ({time.perf_counter() - begin:.1f} s)", flush=True)
         file.write_text(json.dumps(result))
     return result
 
