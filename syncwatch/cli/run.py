@@ -64,7 +64,10 @@ def run(args: argparse.Namespace) -> int:
     _check_options(args)
     program = _program(args)
     if importlib.util.find_spec("torch") is None:
-        raise UsageError("torch is not installed here; install syncwatch into the environment of the program")
+        raise UsageError(
+            f"torch is not installed in {sys.prefix}; install syncwatch into the environment of the program, "
+            "or torch into this one"
+        )
     quiet = args.quiet or rank_and_world_size()[0] != 0
     saver = _Saver(args)
     recording = Recording(

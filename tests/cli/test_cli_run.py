@@ -266,3 +266,18 @@ def test_a_broken_session_is_named(tmp_path):
     status, _, err = syncwatch(tmp_path, "report", "bad.json")
     assert status == 2
     assert "bad.json: not a file that this command can read" in err
+
+
+def test_where_torch_is_missing_the_environment_is_named(tmp_path, monkeypatch, capsys):
+    import importlib.util
+
+    from syncwatch.cli import main
+
+    program = tmp_path / "train.py"
+    program.write_text("import torch\n")
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    assert main(["run", str(program)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"syncwatch: torch is not installed in {sys.prefix}; ")
+    assert len(err.splitlines()) == 1
