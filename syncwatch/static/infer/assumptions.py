@@ -43,7 +43,7 @@ _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict
 _ANY = frozenset({"Any", "Callable", "object", "TypeVar", "Self", "Hashable"})
 # Parameters of `forward` that are not tensors.
 _NUMBERS = re.compile(
-    r"^([THWDthwd]{2,3}|\w*_(hw|thw|HW|THW)|\w*shapes|\w*sizes|[HWDhwdTBCNL]|n|k|idx|index|i|step|epoch|t_enc|steps?|layer|layer_idx|level|depth|num_\w+|n_\w+|\w+_(size|dim|dims|num|"
+    r"^([THWDthwd]{2,3}|\w*_(hw|thw|HW|THW)|\w*shapes|\w*sizes|[HWDhwdTBCNLS]|n|k|idx|index|i|step|epoch|t_enc|steps?|layer|layer_idx|level|depth|num_\w+|n_\w+|\w+_(size|dim|dims|num|"
     r"len|idx|index|name|type|mode|fn|func|id|path|kwargs|args|config|cfg|shape|hw|step|ratio|rate|scale|eps|prob)|size|shape|"
     r"height|width|dim|seq_len|length|scale|eps|mode|name|path|args|kwargs|config|cfg|meta|metas|img_metas|"
     r"tokenizer|model|net|module|opt|optimizer|loader|device|dtype|verbose|debug|training|train|cache|"

@@ -40,6 +40,7 @@ _COLD_STEPS = 1_500  # of any other that holds a loop, and of making an assumed 
 _PLAIN_STEPS = 600  # of what holds no loop, so that only what it calls could run at every step
 _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
+_DEPTH_OF_CALLERS = 3  # calls between an inherited method and the one that a class overrides
 _TEST_STEPS = 40_000
 # Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
 _TESTS = re.compile(r"(^|/)((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -182,7 +183,32 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
         private = cls is None and func.name.startswith("_") and not heat.is_hot_name(m, func.name)
         if private and not func.node.decorators and func.name not in passed:
             continue  # a private function is seen where it is called, with the arguments that it gets there
+        if cls is not None and not heat.is_hot_name(m, func.name):
+            for caller in _callers_in_bases(cls, func.name):
+                _enter(m, main, caller, cls)
+            if id(func.node) in m.reached:
+                continue
         _enter(m, main, func, cls)
+
+
+def _callers_in_bases(cls: Class, name: str) -> list[Func]:
+    """The public methods that a class inherits and that come to the method `name`, which it overrides.
+
+    They say what it is called with better than its own annotations do.
+    """
+    bases = [b for b in cls.mro if type(b) is Class and b is not cls]
+    if not any(name in b.slots for b in bases):
+        return []
+    inherited = (f for b in bases for f in b.slots.values())
+    methods: list[Func] = [f for f in inherited if isinstance(f, Func) and id(class_attr(cls, f.name)) == id(f)]
+    names = {name}
+    found: dict[int, Func] = {}
+    for _ in range(_DEPTH_OF_CALLERS):
+        for f in methods:
+            if id(f.node) not in found and f.name not in names and names & heat.called_names(f.node.body):
+                found[id(f.node)] = f
+                names = names | {f.name}
+    return [f for f in found.values() if not f.name.startswith("_")]
 
 
 def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:

@@ -164,3 +164,32 @@ def test_what_is_prepared_once_for_all_steps(check):
             return x.sum().item()  # sync
         """
     )
+
+
+def test_an_override_gets_what_its_base_class_gives_it(check):
+    check(
+        """
+        import torch
+
+        class Searcher:
+            def decode(self, scores: torch.Tensor):
+                scores = scores.cpu().numpy()  # sync
+                return self._search(scores)
+
+            def _search(self, scores):
+                return self.pick(scores)
+
+            def pick(self, scores):
+                raise NotImplementedError
+
+            def rank(self, scores):
+                raise NotImplementedError
+
+        class Greedy(Searcher):
+            def pick(self, scores: torch.Tensor):
+                return [s for s in scores if s[0] > 0.5]
+
+            def rank(self, scores: torch.Tensor):
+                return scores.tolist()  # sync
+        """
+    )
