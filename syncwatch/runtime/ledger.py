@@ -77,7 +77,16 @@ class Ledger:
         groups: dict[object, list[Tally]] = {}
         for tally in list(self.tallies.values()):
             place = tally.place
-            key = (place.path, place.line, place.function, tally.kind, tally.op, tally.explicit, tally.reason, tally.via)
+            key = (
+                place.path,
+                place.line,
+                place.function,
+                tally.kind,
+                tally.op,
+                tally.explicit,
+                tally.reason,
+                tally.via,
+            )
             groups.setdefault(key, []).append(tally)
         rows = [self._row(group) for group in groups.values()]
         rows.sort(key=lambda row: (row.allowed, -row.count, row.path, row.line, row.op))

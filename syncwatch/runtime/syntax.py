@@ -45,8 +45,11 @@ _TESTS: Final[dict[type[ast.AST], str]] = {
     ast.comprehension: "comprehension",
 }
 _FACTORIES: Final = frozenset(
-    "zeros ones empty full rand randn randint randperm arange range linspace logspace eye tensor as_tensor asarray "
-    "zeros_like ones_like full_like rand_like randn_like empty_like scalar_tensor normal".split()
+    {
+        *("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye"),
+        *("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "normal"),
+        *("arange", "range", "linspace", "logspace", "tensor", "as_tensor", "asarray", "scalar_tensor"),
+    }
 )
 _RANK: Final = re.compile(r"(^|_)(rank|is_main_process|is_local_main_process|is_master|is_rank_zero|get_rank)$")
 

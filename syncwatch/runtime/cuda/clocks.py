@@ -79,6 +79,7 @@ class Wrapping(NamedTuple):
     owner: Any
     name: str
     wrapper: Callable[..., Any]
+    original: Callable[..., Any]
 
 
 def wrappings(ops: Iterable[str], clock: Clock) -> list[Wrapping]:
@@ -88,11 +89,7 @@ def wrappings(ops: Iterable[str], clock: Clock) -> list[Wrapping]:
         target = resolve(op)
         if target is not None:
             owner, name, original = target
-            wrapper = clocked(op, original, clock)
-            builtin = torch.jit._builtins._find_builtin(original)
-            if builtin is not None:  # torch.jit.script knows its functions by identity
-                torch.jit._builtins._register_builtin(wrapper, builtin)
-            found.append(Wrapping(owner, name, wrapper))
+            found.append(Wrapping(owner, name, clocked(op, original, clock), original))
     return found
 
 
@@ -120,6 +117,7 @@ def prime_torch() -> None:
 
     _device._device_constructors()
     observe.name_of(torch.nonzero)
+    torch.jit._builtins._get_builtin_table()
 
 
 def _compiler() -> ModuleType | None:
@@ -135,6 +133,7 @@ class ClockHook:
         self._wrappings: list[Wrapping] | None = None
         self._patches = Patches()
         self._compiler_loaded = False
+        self._scripted: list[int] = []
 
     def install(self, sink: object) -> None:
         """See `Hook.install`."""
@@ -144,10 +143,22 @@ class ClockHook:
         self._compiler_loaded = _compiler() is not None
         for wrapping in self._wrappings:
             self._patches.set(wrapping.owner, wrapping.name, wrapping.wrapper)
+            self._tell_script(wrapping)
+
+    def _tell_script(self, wrapping: Wrapping) -> None:
+        """torch.jit.script knows torch's functions by identity: the wrappers mean the same while they are there."""
+        table = torch.jit._builtins._get_builtin_table()
+        if id(wrapping.original) in table and id(wrapping.wrapper) not in table:
+            table[id(wrapping.wrapper)] = table[id(wrapping.original)]
+            self._scripted.append(id(wrapping.wrapper))
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
         self._patches.undo()
+        # an identity that stays in the table would be that of another function once ours is gone
+        table = torch.jit._builtins._get_builtin_table()
+        while self._scripted:
+            table.pop(self._scripted.pop(), None)
         rules = _compiler()
         if rules is not None and not self._compiler_loaded:
             # torch.compile learns torch's functions by identity when it is loaded, and has learnt our wrappers

@@ -108,6 +108,8 @@ def named(way: Trail) -> Named:
                 return Named(known.kind, op, known.explicit and name == op)
         if operation is None and len(_kinds(name)) == 1 and (case := _first_case(name)) is not None and case.kind:
             return Named(case.kind, op, case.explicit and name == op)
+    if op == _GET and way.caller is not None and _picks_by_one_number(way.caller):
+        return Named(Kind.SCALAR_READ, op, False)
     # It has waited all the same: the innermost operation that can wait at all is nearest to the cause.
     for name, _ in reversed(candidates):
         case = _first_case(name)
@@ -163,6 +165,22 @@ def _indexed(frame: FrameType, written: str) -> Opened | None:
     except _UnknownValue:
         return None
     return Opened(written, 0.0, args, {})
+
+
+def _picks_by_one_number(frame: FrameType) -> bool:
+    """Whether the index holds a reduction of a whole tensor: `x[scores.argmax()]`."""
+    expression = expression_of(frame)
+    if not isinstance(expression, ast.Subscript):
+        return False
+    index = expression.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(
+        isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute)
+        and part.func.attr in ("argmax", "argmin", "max", "min", "sum", "prod")
+        and not (part.args or part.keywords)
+        for part in parts
+    )
 
 
 class _UnknownValue(Exception):
