@@ -124,6 +124,12 @@ def _compiler() -> ModuleType | None:
     return sys.modules.get("torch._dynamo.trace_rules")
 
 
+def _has_learnt(rules: ModuleType | None) -> bool:
+    """Whether torch.compile knows torch's functions by now: it learns them when it first needs them."""
+    known = getattr(getattr(rules, "get_torch_obj_rule_map", None), "cache_info", None)
+    return rules is not None and (known is None or known().currsize > 0)
+
+
 class ClockHook:
     """Installs the wrappers. They report nothing by themselves."""
 
@@ -140,7 +146,7 @@ class ClockHook:
         if self._wrappings is None:
             prime_torch()
             self._wrappings = wrappings(self._ops, self._clock)
-        self._compiler_loaded = _compiler() is not None
+        self._compiler_loaded = _has_learnt(_compiler())
         for wrapping in self._wrappings:
             self._patches.set(wrapping.owner, wrapping.name, wrapping.wrapper)
             self._tell_script(wrapping)
