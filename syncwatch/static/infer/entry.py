@@ -192,7 +192,7 @@ def _enter_rest(m: Interpreter, main: Module) -> None:
 
 
 def _callers_in_bases(cls: Class, name: str) -> list[Func]:
-    """The public methods that a class inherits and that come to the method `name`, which it overrides.
+    """The outermost public methods that a class inherits and that come to the method `name`, which it overrides.
 
     They say what it is called with better than its own annotations do.
     """
@@ -208,7 +208,8 @@ def _callers_in_bases(cls: Class, name: str) -> list[Func]:
             if id(f.node) not in found and f.name not in names and names & heat.called_names(f.node.body):
                 found[id(f.node)] = f
                 names = names | {f.name}
-    return [f for f in found.values() if not f.name.startswith("_")]
+    inner = {n for f in found.values() for n in heat.called_names(f.node.body)}
+    return [f for f in found.values() if not f.name.startswith("_") and f.name not in inner]
 
 
 def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:
