@@ -327,8 +327,9 @@ def ask(
             best = prediction
     if best is None:
         return False
-    if hits and best.kind in _READS and any(map(_coarse, (*args[1:], *kwargs.values()))):
-        certainty = Certainty.POSSIBLE  # it is read as a size: then it is rather a list of numbers
+    asked = args if op.endswith("__bool__") else args[1:]
+    if hits and best.kind in _READS and any(map(_coarse, (*asked, *kwargs.values()))):
+        certainty = Certainty.POSSIBLE  # read as a size or a truth: then it is rather a list or another dictionary
     elif hits == 0:
         certainty = Certainty.POSSIBLE
         if not any(cuda_inside(a) for a in (*args, *kwargs.values())):

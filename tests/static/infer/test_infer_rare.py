@@ -102,6 +102,7 @@ def test_entries_of_an_annotated_dictionary_may_be_lists(check):
 
         def loss(batch: dict[str, torch.Tensor]):
             parts = torch.split(batch["pixels"], batch["sizes"])
+            inner = batch.get("inner") or {}
             return batch["pixels"].sum().item(), parts  # sync
         """
     )
