@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -123,7 +125,7 @@ class Project:
     def face(self, path: str) -> Face:
         """What the engine needs of a file, from memory, the cache or the file's bytes; the file is not parsed.
 
-        A file that cannot be read is wanted, so that the failure is reported.
+        A file that cannot be read, or is no Python, is wanted, so that the failure is reported.
         """
         face = self.faces.get(path)
         if face is None:
@@ -134,7 +136,8 @@ class Project:
             else:
                 digest = content_digest(data)
                 stored = self.cache.face(self.key(path), digest) if self.cache and path not in self.contents else None
-                face = stored or Face(digest, names_torch(data), (), (), (), {})
+                wanted = stored is None and (names_torch(data) or not parses(data, path))
+                face = stored or Face(digest, wanted, (), (), (), {})
             self.faces[path] = face
         return face
 
@@ -173,7 +176,7 @@ def face_of(digest: str, data: bytes, loaded: Loaded) -> Face:
     comments = loaded.module.comments if loaded.module else ()
     statements = loaded.module.statements if loaded.module and comments else ()
     problems = tuple((each.line, each.message) for each in loaded.problems)
-    return Face(digest, names_torch(data), problems, comments, statements, {})
+    return Face(digest, bool(problems) or names_torch(data), problems, comments, statements, {})
 
 
 def lower_bytes(data: bytes, path: str) -> Loaded:
@@ -204,6 +207,19 @@ def lower_notebook(data: bytes, path: str) -> Loaded:
             return Loaded(None, (whole,))
         rest = notebook.without(set(broken))
         return Loaded(lower(rest.source, path), tuple(broken.values()))
+
+
+def parses(data: bytes, path: str) -> bool:
+    """Whether a file that is not analysed is Python all the same."""
+    if path.endswith(SUFFIX):
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the user's strings
+            ast.parse(decode(data))
+    except (SyntaxProblem, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def content_digest(data: bytes) -> str:

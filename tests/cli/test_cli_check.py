@@ -354,3 +354,21 @@ def test_watch_checks_again_when_a_file_changes(project: Path) -> None:
             pass
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 1
+
+
+def test_a_file_that_is_no_python_is_reported_whatever_it_names(project: Path) -> None:
+    """Also on the second run, from the cache."""
+    (project / "train.py").write_text(CLEAN)
+    (project / "broken.py").write_text("def f(:\n")
+    (project / "plain.py").write_text("import json\n")
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "syncwatch", "check", "--output-format", "json", "."],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        errors = json.loads(done.stdout)["errors"]
+        assert [(error["path"], error["line"]) for error in errors] == [("broken.py", 1)]

@@ -52,9 +52,11 @@ def test_a_wait_in_an_imported_file_is_told_once_and_only_where_it_was_asked_for
     assert places(check("one.py", "helper.py")) == [("helper.py", 2)]
 
 
-def test_a_file_that_never_names_torch_is_not_parsed(write: Write, check: Check) -> None:
-    write({"a.py": WAIT, "other.py": "print 'nothing here'\n"})
-    assert told(check()) == []
+def test_a_file_that_never_names_torch_is_no_root_but_must_be_python(write: Write, check: Check) -> None:
+    write({"a.py": WAIT, "other.py": "print 'nothing here'\n", "fine.py": "x = []\nif x: x.item()\n"})
+    analysis = check()
+    assert [(path, line) for path, line, _ in told(analysis)] == [("other.py", 1)]
+    assert [path for path in analysis.files if analysis.project.face(path).wanted] == ["a.py", "other.py"]
 
 
 def test_files_that_cannot_be_checked_are_told_and_the_rest_is_checked(write: Write, check: Check) -> None:
