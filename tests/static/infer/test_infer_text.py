@@ -7,7 +7,14 @@ import pytest
 
 @pytest.mark.parametrize(
     "text",
-    ["((y - 1.0).abs() > 0.2).float().mean()", "x[y > 0]", "-x.sum()", "model(x, lr=2)", "x.T[0].data", "(x * y).sum()"],
+    [
+        "((y - 1.0).abs() > 0.2).float().mean()",
+        "x[y > 0]",
+        "-x.sum()",
+        "model(x, lr=2)",
+        "x.T[0].data",
+        "(x * y).sum()",
+    ],
 )
 def test_an_expression_is_shown_as_it_is_written(infer, text):
     program = f"""import torch
