@@ -43,17 +43,17 @@ class ImportFinder:
         folder, file = os.path.split(path)
         stem = os.path.splitext(file)[0]
         names = [] if stem == "__init__" else [stem]
-        while folder and self._has(folder, "__init__.py"):
-            folder, name = os.path.split(folder)
-            names.append(name)
+        while self._has(folder, "__init__.py"):
+            names.append(os.path.basename(os.path.abspath(folder)))
+            folder = _above(folder)
         return ".".join(reversed(names)) or stem
 
     def import_root(self, folder: str) -> str:
         """The folder that holds the top-level package of which `folder` is part, or `folder` itself."""
         known = self._import_roots.get(folder)
         if known is None:
-            if folder and self._has(folder, "__init__.py"):
-                known = self.import_root(os.path.dirname(folder))
+            if self._has(folder, "__init__.py"):
+                known = self.import_root(_above(folder))
             else:
                 known = folder
             self._import_roots[folder] = known
@@ -65,7 +65,7 @@ class ImportFinder:
         parts = name.split(".") if name else []
         if level:
             for _ in range(level - 1):
-                folder = os.path.dirname(folder) if folder else ".."
+                folder = _above(folder)
             return self._module(folder, parts)
         for root in self._roots(folder):
             if self._holds(root, parts[0]):
@@ -112,7 +112,11 @@ class ImportFinder:
     def _file(self, folder: str, name: str) -> str | None:
         if not self._has(folder, name):
             return None
-        return os.path.normpath(f"{folder}/{name}" if folder else name).replace(os.sep, "/")
+        path = os.path.normpath(f"{folder}/{name}" if folder else name)
+        if path.startswith(".."):  # by way of a folder above the current one, perhaps back into it
+            here, whole = os.getcwd(), os.path.abspath(path)
+            path = os.path.relpath(whole, here) if _inside(whole, here) else path
+        return path.replace(os.sep, "/")
 
     def _holds(self, folder: str, name: str) -> bool:
         listing = self._listing(folder)
@@ -130,6 +134,13 @@ class ImportFinder:
                 known = _NO_ENTRIES
             self._listings[folder] = known
         return known
+
+
+def _above(folder: str) -> str:
+    """The folder that holds a folder; "" is the current one."""
+    if folder in ("", ".") or os.path.basename(folder) == "..":
+        return os.path.join(folder, "..") if folder not in ("", ".") else ".."
+    return os.path.dirname(folder)
 
 
 def _inside(path: str, folder: str) -> bool:

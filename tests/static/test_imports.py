@@ -111,3 +111,15 @@ def test_contents_stand_for_files(write: Write) -> None:
     assert module is not None
     assert project.text("a.py") == "new = 1\n"
     assert module.body[0].targets[0].id == "new"  # type: ignore[union-attr]
+
+
+def test_from_inside_a_package_its_own_name_is_known(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`cd src/pkg; syncwatch check .`: the package's absolute imports of itself lead to the same files."""
+    root = write(TREE)
+    monkeypatch.chdir(root / "src" / "pkg")
+    project = Project(["models/vit.py", "util.py"], Options(root="."))
+    assert project.find("pkg.util", "models/vit.py") == "util.py"
+    assert project.find("..util", "models/vit.py") == "util.py"
+    assert project.find("pkg.models.vit", "util.py") == "models/vit.py"
+    assert project.name_of("models/vit.py") == "pkg.models.vit"
+    assert project.name_of("util.py") == "pkg.util"
