@@ -157,6 +157,8 @@ def _from_base(m: Interpreter, base: Any, name: str, instance: Obj | None) -> Va
     type_ = type_name(base.name)
     attribute = find(ATTRIBUTES, type_, name)
     if attribute is not None and instance is not None:
+        if "torch.Tensor" in protocol.lineage(type_):
+            return UNKNOWN  # a class of the project that is a tensor: its data are not followed
         return attribute(m, instance, name)  # type: ignore[operator]
     if find(MODELS, type_, name) is not None:
         func = Lib(f"{type_}.{name}")

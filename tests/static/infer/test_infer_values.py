@@ -435,3 +435,19 @@ def test_two_arguments_of_one_decision(check):
             x.clamp_(0.0, torch.ones((), device="cuda"))  # sync
         """
     )
+
+
+def test_a_tensor_class_of_the_project_stays_silent(check):
+    check(
+        """
+        import torch
+
+        class Quantised(torch.nn.Parameter):
+            pass
+
+        for step in range(3):
+            weight = Quantised(torch.rand(3))
+            print(weight.shape[0], weight.device)
+            torch.rand(3, device="cuda").sum().item()  # sync
+        """
+    )
