@@ -224,3 +224,10 @@ def test_ctrl_c_ends_it(write: Write, jobs: int) -> None:
     out, _ = process.communicate(timeout=60)
     assert out.replace("started\n", "") == "interrupted\n"
     assert time.monotonic() - started < 60
+
+
+def test_a_path_from_here_and_one_from_the_root_can_be_checked_together(write: Write, check: Check) -> None:
+    root = write({"a.py": WAIT, "b.py": WAIT})
+    analysis = check("a.py", str(root / "b.py"))
+    assert len(places(analysis)) == 2
+    assert told(analysis) == []

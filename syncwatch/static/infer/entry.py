@@ -103,7 +103,11 @@ def _is_test(project: Project, path: str) -> bool:
         return False
     top = project.shared.get("top")
     if top is None:
-        top = project.shared["top"] = os.path.commonpath([os.path.dirname(p) or "." for p in project.files])
+        try:
+            top = os.path.commonpath([os.path.dirname(os.path.abspath(p)) for p in project.files])
+        except ValueError:  # on several drives
+            top = os.curdir
+        project.shared["top"] = top
     return _TESTS.search(os.path.relpath(path, top).replace(os.sep, "/")) is not None
 
 
