@@ -58,7 +58,7 @@ class Frames:
 
     def __init__(self, include: Iterable[str] = (), root: str | None = None) -> None:
         self._include: tuple[str, ...] = ()
-        self._root = _with_separator(root or os.getcwd())
+        self.root = _with_separator(root or os.getcwd())
         self._owners: dict[str, Owner] = {}
         self.include(include)
 
@@ -69,7 +69,10 @@ class Frames:
 
     def owner(self, code: CodeType) -> Owner:
         """Whose code this is."""
-        name = code.co_filename
+        return self.owner_of(code.co_filename)
+
+    def owner_of(self, name: str) -> Owner:
+        """Whose file this is."""
         found = self._owners.get(name)
         if found is None:
             found = self._owners[name] = self._classify(name)
@@ -114,13 +117,24 @@ class Frames:
             frame = frame.f_back
         return last
 
-    def place(self, inner: FrameType | None, user: FrameType) -> Place:
-        """Describes the user's line `user`, with the stack from `inner` outwards."""
+    def place(
+        self, inner: FrameType | None, user: FrameType, forward: str | None = None, backward: FrameType | None = None
+    ) -> Place:
+        """Describes the user's line `user`, with the stack from `inner` outwards.
+
+        On a thread of autograd the stack goes on with the line of the forward pass, where it is known, and with the
+        call of backward that set the thread to work.
+        """
+        stack = list(self._short_stack(inner, user))
+        if forward is not None:
+            stack.append(forward)
+        if backward is not None:
+            stack += self._short_stack(backward, self.user_frame(backward) or backward)
         return Place(
             path=self.shown_path(user.f_code.co_filename),
             line=user.f_lineno or 0,
             function=function_name(user.f_code),
-            stack=tuple(self._short_stack(inner, user)),
+            stack=tuple(stack[:STACK_DEPTH]),
         )
 
     def _short_stack(self, inner: FrameType | None, user: FrameType) -> Iterator[str]:
@@ -141,8 +155,8 @@ class Frames:
         if name.startswith("<"):
             return name
         path = os.path.abspath(name)
-        if path.startswith(self._root):
-            path = path[len(self._root) :]
+        if path.startswith(self.root):
+            path = path[len(self.root) :]
         return path.replace(os.sep, "/")
 
 

@@ -9,6 +9,21 @@ from syncwatch.runtime.source import Sink
 _ABSENT: Final = object()
 
 
+def present(owner: Any, name: str) -> Any:
+    """The attribute as it is now, None where there is none.
+
+    On a class this is found without the look-up of Python, which numbers the state that it finds the class in: after
+    a thousand states of one class Python remembers nothing more of it.
+    """
+    if isinstance(owner, type):
+        for base in owner.__mro__:
+            value = vars(base).get(name, _ABSENT)
+            if value is not _ABSENT:
+                return getattr(owner, name) if isinstance(value, (staticmethod, classmethod)) else value
+        return None
+    return getattr(owner, name, None)
+
+
 class Hook(Protocol):
     """One source of truth about waits, such as the warnings of the sync debug mode. Reversible."""
 

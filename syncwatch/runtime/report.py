@@ -9,6 +9,7 @@ from typing import Any, Literal
 from syncwatch.model import Session, SiteCount, to_json
 from syncwatch.runtime.advice import remedy
 from syncwatch.runtime.ledger import Ledger, totals_of
+from syncwatch.runtime.recorder import RECORDER
 
 Counting = Literal["all", "implicit"]
 
@@ -19,11 +20,10 @@ class Report:
     Waits inside `allow` regions are in `allowed`, everything else is in `sites`.
     """
 
-    def __init__(self, name: str = "", count: Counting = "all", root: str | None = None) -> None:
+    def __init__(self, name: str = "", count: Counting = "all") -> None:
         self.name = name
         self.counting: Counting = count
         self.calls = 0
-        self._root = root or os.getcwd()
         self._ledger = Ledger()
 
     @property
@@ -78,7 +78,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """The sites as text: place, kind, count and source line, and beneath it what to write instead."""
-        return [line for row in self.budgeted() for line in site_lines(row, self._root)]
+        return [line for row in self.budgeted() for line in site_lines(row, RECORDER.frames.root)]
 
     def __str__(self) -> str:
         head = f"{self.name}: " if self.name else ""

@@ -1,10 +1,11 @@
 """What the recorder costs on a GPU: paired and alternating, medians.
 
-    python tests/bench/bench_recorder.py OUT.json [--pairs 15]
+    python tests/bench/bench_recorder.py OUT.json [--pairs 25]
 
 The step is that of 50 small linear layers with backward and AdamW: bound by the host, so that every microsecond of ours
-shows. Compared with the bare step: an open watch, a decorated step, and torch.profiler (CPU and CUDA, with stacks).
-Then what one `item()` costs more on an idle device.
+shows. Compared with the bare step, for which everything of ours is taken off again: an open watch, a decorated step,
+and torch.profiler (CPU and CUDA, with stacks). "noise" compares the bare step with itself. Then what a decorated call
+costs by itself, and what one `item()` costs more on an idle device.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 
 import syncwatch
+from syncwatch.runtime.source import current_source
+
+WARM = 2  # steps before each measurement: Python learns anew what it knows of a class that has changed
 
 
 def make_step() -> Callable[[], None]:
@@ -41,14 +45,21 @@ def make_step() -> Callable[[], None]:
     return step
 
 
-def timed(function: Callable[[], None], repeat: int) -> float:
+def timed(function: Callable[[], Any], repeat: int) -> float:
     """Seconds of one call."""
+    for _ in range(WARM):
+        function()
     torch.cuda.synchronize()
     begin = time.perf_counter()
     for _ in range(repeat):
         function()
     torch.cuda.synchronize()
     return (time.perf_counter() - begin) / repeat
+
+
+def settle() -> None:
+    """Takes the wrappers off that would linger for a second after the last watch."""
+    current_source().settle()  # type: ignore[attr-defined]
 
 
 def paired(bare: Callable[[], float], other: Callable[[], float], pairs: int) -> dict[str, float]:
@@ -68,7 +79,7 @@ def main() -> None:
     """See the head of this file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
-    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--pairs", type=int, default=25)
     parser.add_argument("--steps", type=int, default=10)
     args = parser.parse_args()
     step, repeat = make_step(), args.steps
@@ -76,33 +87,41 @@ def main() -> None:
     for function in (step, decorated):
         timed(function, repeat)
 
+    def bare() -> float:
+        settle()
+        return timed(step, repeat)
+
     def armed() -> float:
         with syncwatch.watch():
-            step()
             return timed(step, repeat)
 
     def profiled() -> float:
         from torch.profiler import ProfilerActivity, profile
 
+        settle()
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], with_stack=True):
             return timed(step, repeat)
 
-    def bare() -> float:
-        return timed(step, repeat)
-
-    result: dict[str, Any] = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name()}
+    result: dict[str, Any] = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(), "pairs": args.pairs}
     result["bare_ms"] = round(statistics.median(bare() for _ in range(5)) * 1e3, 3)
     result["noise"] = paired(bare, bare, args.pairs)
     result["open watch"] = paired(bare, armed, args.pairs)
     result["decorated step"] = paired(bare, lambda: timed(decorated, repeat), args.pairs)
-    result["profiler"] = paired(bare, profiled, max(3, args.pairs // 5))
+    result["profiler"] = paired(bare, profiled, max(3, args.pairs // 8))
+
+    def nothing() -> None:
+        pass
+
+    watched = syncwatch.watch(nothing)
+    calls = [timed(watched, 500) - timed(nothing, 500) for _ in range(args.pairs)]
+    result["decorated_call_us"] = round(statistics.median(calls) * 1e6, 2)
 
     value = torch.ones((), device="cuda")
     reads = 500
 
     def read(watched: bool) -> float:
+        settle()
         with syncwatch.watch() if watched else nullcontext():
-            value.item()
             return timed(value.item, reads) * 1e6
 
     differences = [read(True) - read(False) for _ in range(args.pairs)]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.compiler import is_dynamo_compiling
 
-from syncwatch.runtime.patching import Patches
+from syncwatch.runtime.patching import Patches, present
 
 Clock = Callable[[], float]  # seconds
 
@@ -103,7 +103,7 @@ def resolve(op: str) -> tuple[Any, str, Callable[..., Any]] | None:
             return None
     if owner is not torch.Tensor and not isinstance(owner, ModuleType):
         return None
-    value = getattr(owner, name, None)
+    value = present(owner, name)
     if value is None or isinstance(value, type) or not callable(value):
         return None
     return owner, name, value

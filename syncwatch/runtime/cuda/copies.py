@@ -16,7 +16,7 @@ from torch.compiler import is_dynamo_compiling
 from syncwatch.facts.observe import is_dense
 from syncwatch.model import Kind
 from syncwatch.runtime.cuda.clocks import Clock, Marks
-from syncwatch.runtime.patching import Patches
+from syncwatch.runtime.patching import Patches, present
 from syncwatch.runtime.source import Sink
 
 STAGED_IN_COMMAND = 64 << 10  # bytes: up to here the data travels with the command
@@ -41,7 +41,7 @@ class PageableCopyHook:
         self._patches.undo()
 
     def _wrap(self, sink: Sink, name: str) -> None:
-        original = getattr(torch.Tensor, name)
+        original = present(torch.Tensor, name)
         hook = self
 
         def copies(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:

@@ -41,39 +41,27 @@ class DebugModeHook:
         self._patches = Patches()
         self._names: dict[object, Named] = {}
         self._sink: Sink | None = None
-        self._filter: Any = None
-        self._filter_lists: list[list[Any]] = []
+        self._filter: Any = None  # the same object at each arming
+        self._filter_lists: list[list[Any]] = []  # where it is now
+        self._filter_changers: dict[Callable[..., Any], Callable[..., Any]] = {}
+        self._show: Any = None  # `warnings._showwarnmsg`, and torch's own setter, while armed
+        self._set_mode: Any = None
         self._program_mode = 0  # what the program itself has asked torch for
 
-    # -- arming
+    # -- arming: at each call of a decorated function, so everything that can be prepared is
 
     def install(self, sink: Sink) -> None:
         """See `Hook.install`."""
+        binding = self._binding
         self._sink = sink
-        set_mode = self._binding._cuda_set_sync_debug_mode
-        self._program_mode = self._binding._cuda_get_sync_debug_mode()
-        show: Callable[[Any], None] = warnings._showwarnmsg  # type: ignore[attr-defined]
-
-        def showwarnmsg(message: Any) -> None:
-            text = str(message.message)
-            if text.startswith(_SYNC_STARTS):
-                self._seen(sys._getframe(1))
-                if self._program_mode == _WARN:
-                    show(message)
-                elif self._program_mode == _ERROR:
-                    raise RuntimeError(SYNC_TEXT)
-            elif not text.startswith(_PROTOTYPE_TEXT):
-                show(message)
-
-        def program_sets_mode(mode: int) -> None:
-            self._program_mode = mode
-
-        self._patches.set(warnings, "_showwarnmsg", showwarnmsg)
+        self._set_mode = binding._cuda_set_sync_debug_mode
+        self._program_mode = binding._cuda_get_sync_debug_mode()
+        self._show = warnings._showwarnmsg  # type: ignore[attr-defined]
+        self._patches.set(warnings, "_showwarnmsg", self._show_warning)
         self._keep_filter_in_front()
-        self._patches.set(self._binding, "_cuda_set_sync_debug_mode", program_sets_mode)
-        self._patches.set(self._binding, "_cuda_get_sync_debug_mode", lambda: self._program_mode)
-        self._set_mode = set_mode
-        set_mode(_WARN)
+        self._patches.set(binding, "_cuda_set_sync_debug_mode", self._program_sets_mode)
+        self._patches.set(binding, "_cuda_get_sync_debug_mode", self._program_gets_mode)
+        self._set_mode(_WARN)
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
@@ -81,11 +69,9 @@ class DebugModeHook:
             return
         self._set_mode(self._program_mode)
         self._patches.undo()
-        for filters in (*self._filter_lists, warnings.filters):
-            while self._filter in filters:
-                filters.remove(self._filter)  # type: ignore[attr-defined]
-        self._filter_lists.clear()
-        self._filter = None
+        self._take_out_filter(warnings.filters)
+        while self._filter_lists:
+            self._take_out_filter(self._filter_lists.pop())
         self._sink = None
 
     @contextmanager
@@ -99,9 +85,31 @@ class DebugModeHook:
             if self._sink is not None:
                 self._set_mode(_WARN)
 
+    def _show_warning(self, message: Any) -> None:
+        """Stands in for `warnings._showwarnmsg`."""
+        text = str(message.message)
+        if text.startswith(_SYNC_STARTS):
+            self._seen(sys._getframe(1))
+            if self._program_mode == _WARN:
+                self._show(message)
+            elif self._program_mode == _ERROR:
+                raise RuntimeError(SYNC_TEXT)
+        elif not text.startswith(_PROTOTYPE_TEXT):
+            self._show(message)
+
+    def _program_sets_mode(self, mode: int) -> None:
+        self._program_mode = mode
+
+    def _program_gets_mode(self) -> int:
+        return self._program_mode
+
     def _keep_filter_in_front(self) -> None:
-        warnings.filterwarnings("always", message=_SYNC_PATTERN)
-        self._filter = warnings.filters[0]
+        if self._filter is None or self._program_mode:
+            # Python forgets which warnings it has shown already: also those that the program asked for itself
+            warnings.filterwarnings("always", message=_SYNC_PATTERN)
+            self._filter = warnings.filters[0]
+        else:
+            warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
         self._filter_lists.append(warnings.filters)  # type: ignore[arg-type]
         for name in ("_add_filter", "resetwarnings"):
             original = getattr(warnings, name, None)
@@ -109,18 +117,28 @@ class DebugModeHook:
                 self._patches.set(warnings, name, self._then_in_front(original))
 
     def _then_in_front(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        wrapper = self._filter_changers.get(original)
+        if wrapper is not None:
+            return wrapper
+
         def changes_filters(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             filters: Any = warnings.filters
-            if self._filter is not None and (not filters or filters[0] is not self._filter):
-                if self._filter in filters:
-                    filters.remove(self._filter)
+            if self._sink is not None and (not filters or filters[0] is not self._filter):
+                self._take_out_filter(filters)
                 filters.insert(0, self._filter)
                 if all(filters is not known for known in self._filter_lists):
                     self._filter_lists.append(filters)
             return result
 
+        self._filter_changers[original] = changes_filters
         return changes_filters
+
+    def _take_out_filter(self, filters: Any) -> None:
+        if filters and filters[0] is self._filter:
+            del filters[0]  # where it nearly always is, and never twice
+        elif self._filter in filters:
+            filters.remove(self._filter)
 
     # -- one wait
 

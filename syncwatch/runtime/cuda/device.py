@@ -119,6 +119,11 @@ class CudaSource:
                 self._wrappers.uninstall()
         self._always.uninstall()
 
+    def settle(self) -> None:
+        """Takes off now what would stay for a moment after the last watch."""
+        self._wrappers.settle()
+        self._always.settle()
+
 
 def has_cuda() -> bool:
     """Whether this torch can use a GPU here. Asks without setting CUDA up: that would keep the program from forking."""

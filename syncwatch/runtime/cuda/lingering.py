@@ -51,6 +51,12 @@ class Lingering:
                 self._remover = threading.Thread(target=self._remove_later, name="syncwatch", daemon=True)
                 self._remover.start()
 
+    def settle(self) -> None:
+        """Removes them now, unless somebody wants them."""
+        with self._lock:
+            if not self._wanted:
+                self._remove()
+
     def uninstall_now(self) -> None:
         """Removes them without waiting, in a process that has only one thread (after a fork)."""
         self._lock = threading.Lock()
