@@ -84,18 +84,12 @@ class Watch:
         return wrapper  # type: ignore[return-value]
 
     def _wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isasyncgenfunction(function):
-
-            @functools.wraps(function)
-            def watched_async_generator(*args: Any, **kwargs: Any) -> Any:
-                return _watched_async_generator(self, function(*args, **kwargs))
-
-            return watched_async_generator
-        if inspect.isgeneratorfunction(function):
+        if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+            kind = WatchedAsyncGenerator if inspect.isasyncgenfunction(function) else WatchedGenerator
 
             @functools.wraps(function)
             def watched_generator(*args: Any, **kwargs: Any) -> Any:
-                return _watched_generator(self, function(*args, **kwargs))
+                return kind(self, function(*args, **kwargs))
 
             return watched_generator
         if inspect.iscoroutinefunction(function):
@@ -174,60 +168,58 @@ def _warn_once(sentence: str) -> None:
     warnings.warn(sentence, UnwatchedWarning, stacklevel=5)
 
 
-def _watched_generator(owner: Watch, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    current = Pass(owner)
-    send: Callable[[], Any] = lambda: next(inner)  # noqa: E731
-    try:
-        while True:
-            current.resume()
-            try:
-                value = send()
-            except StopIteration as stop:
-                result = stop.value
-                break
-            finally:
-                current.suspend()
-            try:
-                received = yield value
-            except GeneratorExit:
-                inner.close()
-                raise
-            except BaseException as error:
-                send = functools.partial(inner.throw, error)
-            else:
-                send = functools.partial(inner.send, received)
-    except BaseException:
-        current.finish(failed=True)
-        raise
-    current.finish(failed=False)
-    return result
+class Turns:
+    """A pass that is open only while a generator runs: from one `yield` to the next."""
+
+    def __init__(self, owner: Watch) -> None:
+        self._pass = Pass(owner)
+        self._over = False
+
+    def __enter__(self) -> None:
+        self._pass.resume()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        self._pass.suspend()
+        if kind is not None and not self._over:
+            self._over = True
+            self._pass.finish(failed=kind not in (StopIteration, StopAsyncIteration))
 
 
-async def _watched_async_generator(owner: Watch, inner: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    current = Pass(owner)
-    send: Callable[[], Any] = inner.__anext__
-    try:
-        while True:
-            current.resume()
-            try:
-                value = await send()
-            except StopAsyncIteration:
-                break
-            finally:
-                current.suspend()
-            try:
-                received = yield value
-            except GeneratorExit:
-                await inner.aclose()
-                raise
-            except BaseException as error:
-                send = functools.partial(inner.athrow, error)
-            else:
-                send = functools.partial(inner.asend, received)
-    except BaseException:
-        current.finish(failed=True)
-        raise
-    current.finish(failed=False)
+class WatchedGenerator(Generator[Any, Any, Any]):
+    """A generator whose turns are watched; the code that consumes it is not."""
+
+    def __init__(self, owner: Watch, inner: Generator[Any, Any, Any]) -> None:
+        self._turns, self._inner = Turns(owner), inner
+
+    def send(self, value: Any) -> Any:
+        """See `generator.send`."""
+        with self._turns:
+            return self._inner.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """See `generator.throw`."""
+        with self._turns:
+            return self._inner.throw(*error)
+
+
+class WatchedAsyncGenerator(AsyncGenerator[Any, Any]):
+    """The same for `async def` generators."""
+
+    def __init__(self, owner: Watch, inner: AsyncGenerator[Any, Any]) -> None:
+        self._turns, self._inner = Turns(owner), inner
+
+    async def asend(self, value: Any) -> Any:
+        """See `agen.asend`."""
+        with self._turns:
+            return await self._inner.asend(value)
+
+    async def athrow(self, *error: Any) -> Any:
+        """See `agen.athrow`."""
+        with self._turns:
+            return await self._inner.athrow(*error)
 
 
 @overload
