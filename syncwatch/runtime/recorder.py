@@ -15,6 +15,7 @@ from types import FrameType
 
 from syncwatch.model import Kind
 from syncwatch.runtime import scope
+from syncwatch.runtime.forward import forward_site
 from syncwatch.runtime.frames import Frames, Place
 from syncwatch.runtime.ledger import Ledger, Tally
 from syncwatch.runtime.source import Source, current_source
@@ -114,6 +115,7 @@ class Recorder:
         if call is not None and (user is None or not self.frames.is_user(user.f_code)):
             inner = user = call.frame
             user = self.frames.user_frame(user)
+            call = None  # nothing of the thread's own is left to tell
         if user is None:
             return
         reason = COMPILING if compiling else _reason(regions) if regions else None
@@ -124,10 +126,15 @@ class Recorder:
             for ledger in self._ledgers(regions, user) if self._sessions else _watching(regions):
                 tally = ledger.tallies.get(key)
                 if tally is None:
-                    place = place or self.frames.place(inner, user)
+                    place = place or self._place(inner, user, call)
                     via = via_of(user.f_code, user.f_lasti, place.line, op, kind, ranks=_ranks())
                     tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason, via)
                 ledger.add(tally, waits, wait_ms)
+
+    def _place(self, inner: FrameType | None, user: FrameType, call: scope.Backward | None) -> Place:
+        if call is None:
+            return self.frames.place(inner, user)
+        return self.frames.place(inner, user, forward_site(self.frames), call.frame)
 
     def _ledgers(self, regions: tuple[scope.Region, ...], user: FrameType) -> list[Ledger]:
         found = _watching(regions)

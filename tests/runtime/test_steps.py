@@ -97,6 +97,34 @@ def test_a_thread_of_autograd_borrows_the_watch_of_its_backward(device):
     assert report.count == 1
 
 
+def test_a_wait_on_a_thread_of_autograd_tells_the_forward_line_and_the_call_of_backward(device, monkeypatch):
+    import _thread
+
+    class Node:
+        """What torch hands out in anomaly mode."""
+
+        metadata = {
+            "traceback_": [f'  File "{__file__}", line 7, in model\n    y = f(x)\n', '  File "<string>", line 1']
+        }
+
+    monkeypatch.setattr(torch._C, "_current_autograd_node", Node)
+    done = threading.Event()
+
+    def backward_of_a_function():
+        device.item()
+        done.set()
+
+    with syncwatch.watch() as report, scope.backward_call(__import__("sys")._getframe()):
+        _thread.start_new_thread(backward_of_a_function, ())
+        assert done.wait(30)
+    (site,) = report.sites
+    assert site.function.endswith("backward_of_a_function")
+    own, forward, call = site.stack[:3]
+    assert own.endswith("backward_of_a_function")
+    assert forward.endswith("test_steps.py:7 model (forward)")
+    assert call.endswith("test_a_wait_on_a_thread_of_autograd_tells_the_forward_line_and_the_call_of_backward")
+
+
 def test_the_session_file_is_the_contract(device, tmp_path):
     import json
 
