@@ -5,18 +5,22 @@ python -m pytest tests/gpu/gpu_recorder_test.py        needs a GPU
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
 import syncwatch
+from syncwatch.model import Session
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,17 +76,39 @@ def test_compile_inside_a_watch():
     assert report.count == 1, report.sites
 
 
+def test_a_wait_of_the_compiler_is_listed_apart():
+    import torch._dynamo as dynamo
+
+    flag = torch.ones((), device="cuda")
+
+    def backend(graph, inputs):
+        flag.item()  # as a compiler does that tries kernels out
+        return graph.forward
+
+    compiled = torch.compile(lambda x: x * 2, backend=backend)
+    x = torch.rand(8, device="cuda")
+    with syncwatch.watch(max_syncs=1) as report:
+        compiled(x)
+        compiled(x).sum().item()
+    assert report.count == 1, report.sites
+    assert [(site.count, site.reason) for site in report.allowed] == [(1, "while torch.compile was compiling")]
+    dynamo.reset()
+
+
+class Reads(torch.autograd.Function):
+    """Reads a gradient on the host."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad.sum().item()
+        return grad * 2
+
+
 def test_a_wait_in_a_python_backward_is_found_on_autograds_thread():
-    class Reads(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            grad.sum().item()
-            return grad * 2
-
     x = torch.rand(4, device="cuda", requires_grad=True)
     with syncwatch.watch() as report:
         Reads.apply(x).sum().backward()
@@ -90,6 +116,48 @@ def test_a_wait_in_a_python_backward_is_found_on_autograds_thread():
     (site,) = report.sites
     assert site.op == "torch.Tensor.item"
     assert site.function.endswith("Reads.backward")
+    assert site.wait_ms is not None
+    assert site.stack[0].endswith("Reads.backward")
+    assert site.stack[1].endswith("test_a_wait_in_a_python_backward_is_found_on_autograds_thread")
+
+
+def test_the_forward_line_stands_beside_it_where_torch_keeps_it():
+    x = torch.rand(4, device="cuda", requires_grad=True)
+
+    def model(x):
+        return Reads.apply(x).sum()
+
+    with torch.autograd.set_detect_anomaly(True, check_nan=False), syncwatch.watch() as report:
+        model(x).backward()
+    (site,) = report.sites
+    assert any(entry.endswith("model (forward)") for entry in site.stack), site.stack
+
+
+def test_a_recomputed_forward_waits_at_its_own_line():
+    from torch.utils.checkpoint import checkpoint
+
+    def block(x):
+        return x * x.sum().item()
+
+    x = torch.rand(4, device="cuda", requires_grad=True)
+    with syncwatch.watch() as report:
+        checkpoint(block, x, use_reentrant=False).sum().backward()
+    (site,) = report.sites
+    assert site.function.endswith("block")
+    assert report.count == 2
+
+
+def test_a_hook_of_a_gradient_waits_at_its_own_line():
+    x = torch.rand(4, device="cuda", requires_grad=True)
+
+    def look(grad):
+        assert float(grad.sum()) == 4.0
+
+    x.register_hook(look)
+    with syncwatch.watch() as report:
+        x.sum().backward()
+    (site,) = report.sites
+    assert (site.op, site.function.rpartition(".")[2]) == ("torch.Tensor.__float__", "look")
 
 
 def test_a_wait_of_autograd_itself_belongs_to_the_backward_call():
@@ -121,15 +189,107 @@ def test_threads_keep_their_counts_apart():
     assert counts == {0: 50, 1: 100, 2: 150, 3: 200}
 
 
-def test_everything_is_as_before():
+def test_tasks_keep_their_counts_apart():
+    value = torch.ones((), device="cuda")
+
+    async def reads(number):
+        with syncwatch.watch() as report:
+            for _ in range(number):
+                await asyncio.sleep(0)
+                value.item()
+        return report.count
+
+    @syncwatch.watch
+    async def whole():
+        return await asyncio.gather(reads(3), reads(5))
+
+    assert asyncio.run(whole()) == [3, 5]
+    assert whole.watch.report.count == 8  # with the tasks that were started inside
+
+
+def test_watches_nest_and_a_call_may_call_itself():
+    value = torch.ones((), device="cuda")
+
+    @syncwatch.watch(max_syncs=3)
+    def descend(depth):
+        value.item()
+        if depth:
+            descend(depth - 1)
+
+    with syncwatch.watch() as outer:
+        value.item()
+        descend(2)
+        with syncwatch.allow("meant"):
+            value.item()
+    assert (outer.count, descend.watch.report.count) == (4, 3)
+    assert [site.count for site in outer.allowed] == [1]
+
+
+def test_generators_are_watched_while_they_run():
+    value = torch.ones((), device="cuda")
+
+    @syncwatch.watch
+    def batches():
+        for _ in range(3):
+            value.item()
+            yield value
+
+    for batch in batches():
+        batch.item()  # the consumer's own
+    assert batches.watch.report.count == 3
+
+
+def state():
+    """What watches change while they are open."""
+    functions = (torch.cuda.synchronize, torch._C._cuda_synchronize, torch.nonzero, torch._C._cuda_emptyCache)
+    shown = (warnings._showwarnmsg, warnings.showwarning, list(warnings.filters))
+    mode = (torch._C._cuda_get_sync_debug_mode(), torch._C._cuda_set_sync_debug_mode)
+    return dict(vars(torch.Tensor)), dict(vars(torch.cuda.Event)), functions, shown, mode
+
+
+def test_everything_is_as_before_also_after_an_exception():
     time.sleep(1.5)  # wrappers of the tests before linger for a second
-    before = dict(vars(torch.Tensor))
+    before = state()
     with syncwatch.watch():
         assert torch.cuda.get_sync_debug_mode() == 0  # what the program asked for
         torch.ones((), device="cuda").item()
-    assert dict(vars(torch.Tensor)) == before
-    assert torch._C._cuda_get_sync_debug_mode() == 0
-    assert torch.Tensor.item is before.get("item", torch._C.TensorBase.item)
+    assert state() == before
+    assert torch.Tensor.item is before[0].get("item", torch._C.TensorBase.item)
+
+    @syncwatch.watch(max_syncs=0)
+    def fails():
+        raise KeyError(torch.ones((), device="cuda").item())
+
+    with pytest.raises(KeyError):
+        fails()
+    assert state() == before
+
+    @syncwatch.watch(max_syncs=0)
+    def breaks():
+        torch.ones((), device="cuda").item()
+
+    for _ in range(50):
+        with pytest.raises(syncwatch.SyncBudgetExceeded):
+            breaks()
+        # at once, what a program can notice; the wrappers within a second
+        assert state()[3:] == before[3:]
+    time.sleep(1.5)
+    assert state() == before
+
+
+def test_the_programs_own_debug_mode_goes_on():
+    value = torch.ones((), device="cuda")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            with syncwatch.watch() as report:
+                value.item()
+            value.item()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert report.count == 1
+    assert sum("synchronizing" in str(warning.message) for warning in caught) == 2
 
 
 def test_scalar_tensors_can_be_collected_into_one():
@@ -159,16 +319,98 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
-def test_workers_of_a_loader_are_harmless(tmp_path, context):
-    (tmp_path / "load.py").write_text(LOADER.replace("CONTEXT", repr(context)))
-    command = [sys.executable, "-m", "syncwatch", "run", "-o", "s.json", "load.py"]
+PROGRAMS = {
+    "fork": LOADER.replace("CONTEXT", "'fork'"),
+    "spawn": LOADER.replace("CONTEXT", "'spawn'"),
+    "status": """
+import sys, torch
+print(sys.argv, __name__)
+torch.ones((), device="cuda").item()
+sys.exit(7)
+""",
+    "fails": """
+import torch
+torch.ones((), device="cuda").item()
+raise ValueError("broken")
+""",
+    "hangs": """
+import time, torch
+torch.ones((), device="cuda").item()
+open("ready." + __import__("sys").argv[1], "w").close()
+time.sleep(100)
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Every program under `syncwatch run`, all at the same time: (status, stdout, stderr, session) of each."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "package").mkdir()
+    (folder / "package" / "__main__.py").write_text(PROGRAMS["status"])
+    for name, text in PROGRAMS.items():
+        (folder / f"{name}.py").write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "1984.0\n"
-    assert done.stderr.splitlines()[0] == "syncwatch: recording load.py on the GPU"
-    session = json.loads((tmp_path / "s.json").read_text())
-    assert session["totals"]["count"] == 1
-    assert "NVIDIA" in session["device_name"]
-    assert [site["op"] for site in session["sites"]] == ["torch.Tensor.item"]
+    commands = {name: [f"{name}.py"] for name in ("fork", "spawn", "fails")}
+    commands["status"] = ["status.py", "--lr", "3", "-m", "x"]
+    commands["module"] = ["-m", "package", "--lr", "3"]
+    signals = {"SIGTERM": signal.SIGTERM, "SIGINT": signal.SIGINT}
+    commands.update({name: ["hangs.py", name] for name in signals})
+    processes = {
+        name: subprocess.Popen(
+            [sys.executable, "-m", "syncwatch", "run", "-o", f"{name}.json", *words],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, words in commands.items()
+    }
+    deadline = time.monotonic() + 100
+    for name, number in signals.items():
+        while not (folder / f"ready.{name}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        processes[name].send_signal(number)
+    results = {}
+    for name, process in processes.items():
+        out, err = process.communicate(timeout=100)
+        file = folder / f"{name}.json"
+        session = msgspec.json.decode(file.read_bytes(), type=Session) if file.exists() else None
+        results[name] = (process.returncode, out, err, session)
+    return results
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_workers_of_a_loader_are_harmless(runs, context):
+    status, out, err, session = runs[context]
+    assert (status, out) == (0, "1984.0\n"), err
+    assert err.splitlines()[0] == f"syncwatch: recording {context}.py on the GPU"
+    assert session.totals["count"] == 1
+    assert "NVIDIA" in session.device_name
+    assert [site.op for site in session.sites] == ["torch.Tensor.item"]
+
+
+def test_a_program_has_its_own_arguments_and_exit_status(runs):
+    status, out, err, session = runs["status"]
+    assert (status, out) == (7, "['status.py', '--lr', '3', '-m', 'x'] __main__\n"), err
+    assert session.totals["count"] == 1
+    status, out, err, session = runs["module"]
+    assert status == 7, err
+    assert out.endswith("package/__main__.py', '--lr', '3'] __main__\n")
+    assert session.sites[0].path == "package/__main__.py"
+
+
+def test_a_program_that_fails_is_saved(runs):
+    status, _, err, session = runs["fails"]
+    assert status == 1
+    assert "ValueError: broken" in err
+    assert "launch.py" not in err
+    assert session.totals["count"] == 1
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_program_dies_of_the_signal_and_is_saved(runs, name):
+    status, _, err, session = runs[name]
+    assert status == -getattr(signal, name), err
+    assert session.totals["count"] == 1
