@@ -11,6 +11,7 @@ costs by itself, and what one `item()` costs more on an idle device.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -45,16 +46,22 @@ def make_step() -> Callable[[], None]:
     return step
 
 
-def timed(function: Callable[[], Any], repeat: int) -> float:
-    """Seconds of one call."""
+def timed(function: Callable[[], Any], repeat: int, block: int = 1) -> float:
+    """Seconds of one call: the median over `repeat` blocks of `block` calls, without garbage collection."""
     for _ in range(WARM):
         function()
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
+    gc.collect()
+    gc.disable()
+    times = []
     for _ in range(repeat):
-        function()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begin) / repeat
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(block):
+            function()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - begin) / block)
+    gc.enable()
+    return statistics.median(times)
 
 
 def settle() -> None:
@@ -113,16 +120,15 @@ def main() -> None:
         pass
 
     watched = syncwatch.watch(nothing)
-    calls = [timed(watched, 500) - timed(nothing, 500) for _ in range(args.pairs)]
+    calls = [timed(watched, 10, 50) - timed(nothing, 10, 50) for _ in range(args.pairs)]
     result["decorated_call_us"] = round(statistics.median(calls) * 1e6, 2)
 
     value = torch.ones((), device="cuda")
-    reads = 500
 
     def read(watched: bool) -> float:
         settle()
         with syncwatch.watch() if watched else nullcontext():
-            return timed(value.item, reads) * 1e6
+            return timed(value.item, 10, 50) * 1e6
 
     differences = [read(True) - read(False) for _ in range(args.pairs)]
     result["item_us"] = round(statistics.median(read(False) for _ in range(5)), 2)
