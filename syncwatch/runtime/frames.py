@@ -60,12 +60,14 @@ class Frames:
         self._include: tuple[str, ...] = ()
         self.root = _with_separator(root or os.getcwd())
         self._owners: dict[str, Owner] = {}
+        self.user_files: set[str] = set()  # of the files classified so far
         self.include(include)
 
     def include(self, packages: Iterable[str]) -> None:
         """Counts installed packages (their import names) as the user's code from now on."""
         self._include += tuple(os.sep + name.replace(".", os.sep) for name in packages)
         self._owners.clear()
+        self.user_files.clear()
 
     def owner(self, code: CodeType) -> Owner:
         """Whose code this is."""
@@ -76,12 +78,13 @@ class Frames:
         found = self._owners.get(name)
         if found is None:
             found = self._owners[name] = self._classify(name)
+            if found is Owner.USER:
+                self.user_files.add(name)
         return found
 
     def is_user(self, code: CodeType) -> bool:
         """Whether this is the user's code."""
-        found = self._owners.get(code.co_filename)
-        return (self.owner(code) if found is None else found) is Owner.USER
+        return code.co_filename in self.user_files or self.owner(code) is Owner.USER
 
     def _classify(self, name: str) -> Owner:
         if name.startswith("<"):

@@ -22,6 +22,7 @@ class Tally:
     explicit: bool
     reason: str | None  # of the `allow` region; None where the wait counts
     via: str = "call"
+    code: object = None  # kept, since its identity is part of the key
     count: int = 0
     waited_ms: float = 0.0
     untimed: int = 0

@@ -36,6 +36,7 @@ class Recorder:
         self.limits: list[str] = []  # what the source has said since it was armed
         self._sessions: list[tuple[Ledger, Callable[[str], bool] | None]] = []
         self._step_owner: weakref.ref[object] | None = None
+        self._compiling: Callable[[], object] = _nothing
         self._stand_in = False  # the owner of the steps is a watched function, not an optimizer
 
     # -- who listens
@@ -55,6 +56,7 @@ class Recorder:
                 source = current_source()
                 source.install(self)
                 self._source = source
+                self._compiling = _compile_context()
             self._listeners += 1
             return self._generation
 
@@ -103,45 +105,53 @@ class Recorder:
         waits: int = 1,
         wait_ms: float | None = None,
         frame: FrameType | None = None,
-        compiling: bool = False,
     ) -> None:
         """See `Sink.occurred`."""
         if not self._listeners:
             return
-        inner: FrameType | None = frame if frame is not None else sys._getframe(1)
+        inner = frame if frame is not None else sys._getframe(1)
         call = scope.borrowed() if scope.BACKWARDS else None
         regions = scope.regions() if call is None else call.regions
-        user = self.frames.user_frame(inner)
-        if call is not None and (user is None or not self.frames.is_user(user.f_code)):
-            inner = user = call.frame
-            user = self.frames.user_frame(user)
-            call = None  # nothing of the thread's own is left to tell
-        if user is None:
-            return
-        reason = COMPILING if compiling else _reason(regions) if regions else None
-        # the offset in the code stands for the line, which takes longer to find; the ledger joins what is one line
-        key = (user.f_code, user.f_lasti, kind._value_, op, explicit, reason)
+        user = inner
+        if inner.f_code.co_filename not in self.frames.user_files:
+            found = self.frames.user_frame(inner)
+            if call is not None and (found is None or not self.frames.is_user(found.f_code)):
+                inner, found = call.frame, self.frames.user_frame(call.frame)
+                call = None  # nothing of the thread's own is left to tell
+            if found is None:
+                return
+            user = found
+        reason: str | None = None  # of the innermost open `allow`
+        ledgers: list[Ledger] = []
+        for region in regions:
+            if region.open:
+                if region.ledger is not None:
+                    ledgers.append(region.ledger)
+                else:
+                    reason = region.reason
+        if self._compiling() is not None:
+            reason = COMPILING
+        code = user.f_code
+        # The offset in the code stands for the line, which takes longer to find; the ledger joins what is one line.
+        # The code is named by identity: its hash takes as long as the code is.
+        key = (id(code), user.f_lasti, kind._value_, op, explicit, reason)
         place: Place | None = None
         with self._lock:
-            for ledger in self._ledgers(regions, user) if self._sessions else _watching(regions):
+            for ledger, accepts in self._sessions:
+                if accepts is None or accepts(code.co_filename):
+                    ledgers.append(ledger)
+            for ledger in ledgers:
                 tally = ledger.tallies.get(key)
                 if tally is None:
                     place = place or self._place(inner, user, call)
-                    via = via_of(user.f_code, user.f_lasti, place.line, op, kind, ranks=_ranks())
-                    tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason, via)
+                    via = via_of(code, user.f_lasti, place.line, op, kind, ranks=_ranks())
+                    tally = ledger.tallies[key] = Tally(place, kind, op, explicit, reason, via, code)
                 ledger.add(tally, waits, wait_ms)
 
     def _place(self, inner: FrameType | None, user: FrameType, call: scope.Backward | None) -> Place:
         if call is None:
             return self.frames.place(inner, user)
         return self.frames.place(inner, user, forward_site(self.frames), call.frame)
-
-    def _ledgers(self, regions: tuple[scope.Region, ...], user: FrameType) -> list[Ledger]:
-        found = _watching(regions)
-        for ledger, accepts in self._sessions:
-            if accepts is None or accepts(user.f_code.co_filename):
-                found.append(ledger)
-        return found
 
     def step_ended(self, owner: object) -> None:
         """See `Sink.step_ended`."""
@@ -185,22 +195,21 @@ class Recorder:
                     region.ledger.limit(sentence)
 
 
-def _watching(regions: tuple[scope.Region, ...]) -> list[Ledger]:
-    return [region.ledger for region in regions if region.open and region.ledger is not None]
+def _nothing() -> None:
+    return None
+
+
+def _compile_context() -> Callable[[], object]:
+    """What says whether torch.compile is at work on this thread (not: whether a compiled function runs)."""
+    guards = sys.modules.get("torch._guards")
+    found: Callable[[], object] = getattr(getattr(guards, "CompileContext", None), "try_get", _nothing)
+    return found
 
 
 def _ranks() -> bool:
     """Whether the program has joined other ranks."""
     distributed = sys.modules.get("torch.distributed")
     return distributed is not None and distributed.is_available() and distributed.is_initialized()
-
-
-def _reason(regions: tuple[scope.Region, ...]) -> str | None:
-    """The reason of the innermost open `allow`."""
-    for region in reversed(regions):
-        if region.open and region.reason is not None:
-            return region.reason
-    return None
 
 
 RECORDER = Recorder()

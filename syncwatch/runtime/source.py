@@ -36,14 +36,12 @@ class Sink(Protocol):
         waits: int = 1,
         wait_ms: float | None = None,
         frame: FrameType | None = None,
-        compiling: bool = False,
     ) -> None:
         """One operation made the host wait `waits` times.
 
         op: the operation's public name. explicit: the code asks for the wait in so many words. wait_ms: how long the
         host was held by all of these waits together, None where that is not known. frame: the frame in which it was
-        seen, by default the caller's; the sink walks outward from there to the user's code. compiling: it happened
-        while a compiler of torch was at work, and is listed apart.
+        seen, by default the caller's; the sink walks outward from there to the user's code.
         """
 
     def step_ended(self, owner: object) -> None:

@@ -115,6 +115,7 @@ def cuda(clock, monkeypatch) -> Iterator[FakeCuda]:
     monkeypatch.setattr(torch._C, "_cuda_synchronize", lambda: setattr(clock, "now", clock.now + 0.005), raising=False)
     # what this file does is torch's doing
     monkeypatch.setitem(RECORDER.frames._owners, __file__, Owner.TORCH)
+    monkeypatch.setattr(RECORDER.frames, "user_files", RECORDER.frames.user_files - {__file__})
     with sources.use_source(CudaSource(clock=clock, binding=fake)):
         yield fake
     assert RECORDER.source is None

@@ -40,30 +40,40 @@ def clocked(op: str, original: Callable[..., Any], clock: Clock) -> Callable[...
         syncwatch_op = op  # noqa: F841
         return original(*args, **kwargs)
 
-    clocked_call.__name__ = getattr(original, "__name__", op.rpartition(".")[2])
-    clocked_call.__qualname__ = getattr(original, "__qualname__", clocked_call.__name__)
-    clocked_call.__doc__ = original.__doc__
-    return clocked_call
+    # Optimizers read the step counters of all their parameters, which lie on the host.
+    def clocked_read(self: Any) -> Any:
+        if is_dynamo_compiling():
+            return original(self)
+        syncwatch_start = clock()  # noqa: F841
+        syncwatch_op = op  # noqa: F841
+        return original(self)
+
+    wrapper = clocked_read if op in _WITHOUT_ARGUMENTS else clocked_call
+    WRAPPERS[id(wrapper.__code__)] = wrapper.__code__
+    wrapper.__name__ = getattr(original, "__name__", op.rpartition(".")[2])
+    wrapper.__qualname__ = getattr(original, "__qualname__", wrapper.__name__)
+    wrapper.__doc__ = original.__doc__
+    return wrapper
 
 
-def _code_of_wrappers() -> CodeType:
-    def nothing() -> None: ...
+_WITHOUT_ARGUMENTS = frozenset(
+    f"torch.Tensor.{name}" for name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__")
+)
 
-    return clocked("", nothing, float).__code__
-
-
-# the code of all wrappers that keep `syncwatch_start` and `syncwatch_op` in their frames
-WRAPPERS: set[CodeType] = {_code_of_wrappers()}
+# The code of all wrappers that keep `syncwatch_start` and `syncwatch_op` in their frames, by identity: the hash of code
+# takes as long as the code is.
+WRAPPERS: dict[int, CodeType] = {}
 
 
 def opened(frame: FrameType) -> Opened | None:
     """The operation that this frame wraps; None for any other frame."""
-    if frame.f_code not in WRAPPERS:
+    if id(frame.f_code) not in WRAPPERS:
         return None
     held = frame.f_locals
     if "syncwatch_op" not in held:
         return None
-    return Opened(held["syncwatch_op"], held["syncwatch_start"], held["args"], held["kwargs"])
+    args = held["args"] if "args" in held else (held["self"],)
+    return Opened(held["syncwatch_op"], held["syncwatch_start"], args, held.get("kwargs", {}))
 
 
 class Marks(threading.local):

@@ -11,12 +11,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
-from syncwatch.runtime.cuda.clocks import Clock, Marks, opened
+from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
 from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.patching import Patches
@@ -40,6 +40,7 @@ class DebugModeHook:
         self._binding = binding
         self._patches = Patches()
         self._names: dict[object, Named] = {}
+        self._codes: list[CodeType] = []  # whose identities are keys of `_names`
         self._sink: Sink | None = None
         self._filter: Any = None  # the same object at each arming
         self._filter_lists: list[list[Any]] = []  # where it is now
@@ -147,44 +148,43 @@ class DebugModeHook:
         sink, marks = self._sink, self._marks
         if sink is None:
             return
-        operation = opened(frame)
-        caller = frame if operation is None else frame.f_back
-        if caller is not None and self._frames.is_user(caller.f_code):
-            # The usual case, without a list of what lies between: there is nothing.
-            start = None if operation is None else operation.start
-            key: object = (caller.f_code, caller.f_lasti, operation is None)
-            name = self._names.get(key)
-            if name is None:
-                name = self._names[key] = named(trail(frame, self._frames))
-            frame, compiling = caller, False
-        else:
-            way = trail(frame, self._frames)
-            start = start_of(way)
-            caller = way.caller
-            key = (
-                None if caller is None else (caller.f_code, caller.f_lasti),
-                None if way.innermost is None else way.innermost.op,
-                way.frames[-1].f_code if way.frames else None,
-            )
-            name = self._names.get(key)
-            if name is None:
-                name = self._names[key] = named(way)
-            compiling = len(way.frames) > _DEEP and _inside_compiler(way.frames)
-            if caller is not None and self._frames.is_user(caller.f_code):
-                frame = caller  # with nothing but torch on the way, the user's line is all there is to say
+        start = op = None
+        caller: FrameType | None = frame
+        if id(frame.f_code) in WRAPPERS:
+            held, caller = frame.f_locals, frame.f_back
+            start, op = held.get("syncwatch_start"), held.get("syncwatch_op")
+        # The usual case, without a list of what lies between: there is nothing. Code is named by identity, since its
+        # hash takes as long as the code is; whoever keeps the identity keeps the code.
+        name = None if caller is None else self._names.get((id(caller.f_code), caller.f_lasti, op))
+        if name is None:
+            name, frame, start = self._named_by_trail(frame, op)
+        elif caller is not None:
+            frame = caller
         # of several waits in one operation the first warning carries the time of all
-        waited = None if start is None else max(0.0, now - max(start, marks.until)) * 1e3
-        sink.occurred(name.kind, name.op, explicit=name.explicit, wait_ms=waited, frame=frame, compiling=compiling)
+        waited = None
+        if start is not None:
+            until = marks.until
+            waited = (now - (start if start > until else until)) * 1e3
+        sink.occurred(name.kind, name.op, explicit=name.explicit, wait_ms=waited, frame=frame)
         marks.count += 1
         marks.until = self._clock()
 
-
-_DEEP = 4  # the compiler's own frames are many
-
-
-def _inside_compiler(frames: list[FrameType]) -> bool:
-    """Whether torch.compile is at work (not: whether a compiled function runs)."""
-    return any(
-        frame.f_code.co_name == "_compile" and frame.f_globals.get("__name__") == "torch._dynamo.convert_frame"
-        for frame in frames
-    )
+    def _named_by_trail(self, frame: FrameType, op: str | None) -> tuple[Named, FrameType, float | None]:
+        """The name of the wait, the frame to attribute it from, and when its operation began."""
+        way = trail(frame, self._frames)
+        caller = way.caller
+        by_user = caller is not None and self._frames.is_user(caller.f_code)
+        direct = not way.frames or (len(way.frames) == 1 and id(way.frames[0].f_code) in WRAPPERS)
+        key: object = (
+            None if caller is None else (id(caller.f_code), caller.f_lasti),
+            None if way.innermost is None else way.innermost.op,
+            id(way.frames[-1].f_code) if way.frames else None,
+        )
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = named(way)
+            self._codes += [seen.f_code for seen in (*way.frames[-1:], caller) if seen is not None]
+        if direct and by_user and caller is not None:
+            self._names[id(caller.f_code), caller.f_lasti, op] = name
+        # with nothing but torch on the way, the user's line is all there is to say
+        return name, caller if by_user and caller is not None else frame, start_of(way)

@@ -73,7 +73,7 @@ def trail(frame: FrameType | None, frames: Frames) -> Trail:
     innermost: Opened | None = None
     while frame is not None:
         code = frame.f_code
-        if code in WRAPPERS:
+        if id(code) in WRAPPERS:
             passed.append(frame)
             if innermost is None:
                 innermost = opened(frame)

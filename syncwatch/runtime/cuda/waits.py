@@ -98,7 +98,7 @@ class WaitHook:
                     sink.occurred(kind, syncwatch_op, explicit=True, wait_ms=waited, frame=sys._getframe(1))
                     marks.until = clock()
 
-        WRAPPERS.add(waits.__code__)
+        WRAPPERS[id(waits.__code__)] = waits.__code__
         waits.__name__ = name
         waits.__qualname__ = getattr(original, "__qualname__", name)
         waits.__doc__ = original.__doc__
