@@ -16,7 +16,7 @@ from torch._C import TensorBase
 
 from syncwatch.emulator import placement, random
 from syncwatch.emulator.stops import cannot_run
-from syncwatch.emulator.values import ALLOCATED, BACKEND, INDEX, VALUE, emulated, refresh, value_of
+from syncwatch.emulator.values import ALLOCATED, BACKEND, INDEX, VALUE, emulated, emulated_beside, refresh, value_of
 
 CPU: Final = torch.device("cpu")
 Kernel = Callable[..., Any]
@@ -288,7 +288,7 @@ def _wrapped(out: Any, index: int, pairs: list[tuple[torch.Tensor, torch.Tensor]
         if pairs is None:
             return emulated(out, index)
         before = ALLOCATED.large
-        made = emulated(out, index)
+        made = emulated_beside(pairs[0][1], out, index) if pairs else emulated(out, index)
         ALLOCATED.large = before  # a view allocates nothing
         return made
     if isinstance(out, tuple):

@@ -12,7 +12,7 @@ from torch._C import TensorBase
 
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
-from syncwatch.emulator.values import BACKEND, NATIVE, VALUE, emulated, index_of, take, value_of
+from syncwatch.emulator.values import BACKEND, NATIVE, VALUE, emulated, emulated_beside, index_of, take, value_of
 
 _device_of = TensorBase.device.__get__
 _is_cuda = TensorBase.is_cuda.__get__
@@ -128,6 +128,8 @@ def set_data(self: torch.Tensor, new: torch.Tensor) -> None:
     if here is None and there is None:
         _set_data(self, new)
     elif here is not None and there is not None:
+        if self.is_inference() is not new.is_inference():
+            new = emulated_beside(self, there, index_of(new))  # torch allows this for backends of its own alone
         _set_data(self, new)
         self.__dict__[VALUE] = there.detach()
         _same_index(self, new)

@@ -74,6 +74,15 @@ def emulated(value: torch.Tensor, index: int = 0) -> torch.Tensor:
     return outer
 
 
+def emulated_beside(base: torch.Tensor, value: torch.Tensor, index: int = 0) -> torch.Tensor:
+    """`emulated`, for a view of `base` or what `base` is to become: an inference tensor just where `base` is one."""
+    inference = base.is_inference()
+    if inference is torch.is_inference_mode_enabled():
+        return emulated(value, index)
+    with torch.inference_mode(inference):
+        return emulated(value, index)
+
+
 def value_of(tensor: torch.Tensor) -> torch.Tensor | None:
     """The CPU tensor that a device tensor stands for; None for any other tensor."""
     value: torch.Tensor | None = tensor.__dict__.get(VALUE)
@@ -118,7 +127,7 @@ def index_of(tensor: torch.Tensor) -> int:
 
 def take(tensor: torch.Tensor, value: torch.Tensor, index: int = 0) -> None:
     """Makes an existing device tensor stand for `value`, with its sizes and strides."""
-    _set_data(tensor, emulated(value, index))
+    _set_data(tensor, emulated_beside(tensor, value, index))
     held = tensor.__dict__
     held[VALUE] = value
     if index:

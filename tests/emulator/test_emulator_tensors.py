@@ -204,3 +204,18 @@ def test_after_the_block_there_is_no_device(x):
             torch.zeros(2, device="cuda")
     finally:
         DEVICE.on(1)
+
+
+def test_under_inference_mode_views_are_as_what_they_view(device):
+    layer = torch.nn.Linear(3, 3).cuda()
+    held = torch.arange(6.0, device="cuda").view(2, 3)
+    with torch.inference_mode():
+        out = layer(held)
+        assert out.is_inference()
+        assert not any(view.is_inference() for view in (layer.weight.t(), held.view(-1), held[0]))
+        held.unsqueeze_(0).squeeze_(0)
+        layer.weight.data = torch.zeros(3, 3, device="cuda")
+    assert out[0].is_inference()
+    assert layer.weight.sum().item() == 0
+    with pytest.raises(RuntimeError, match="outside InferenceMode"):
+        out.add_(1)
