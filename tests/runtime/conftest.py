@@ -116,8 +116,10 @@ def cuda(clock, monkeypatch) -> Iterator[FakeCuda]:
     # what this file does is torch's doing
     monkeypatch.setitem(RECORDER.frames._owners, __file__, Owner.TORCH)
     monkeypatch.setattr(RECORDER.frames, "user_files", RECORDER.frames.user_files - {__file__})
-    with sources.use_source(CudaSource(clock=clock, binding=fake)):
+    source = CudaSource(clock=clock, binding=fake)
+    with sources.use_source(source):
         yield fake
+    source.settle()  # the next test has a source of its own
     assert RECORDER.source is None
     assert fake.mode == 0
 

@@ -95,31 +95,6 @@ def test_a_torch_that_cannot_be_watched_does_not_stop_the_program(cuda, monkeypa
     assert report.count == 0
 
 
-@pytest.mark.parametrize(("target", "kind", "explicit"), [("cuda", "upload", False), ("cpu", "tensor-read", True)])
-def test_the_arguments_of_a_python_function_decide_the_kind(cuda, monkeypatch, target, kind, explicit):
-    from syncwatch.runtime.cuda.naming import named, trail
-    from syncwatch.runtime.recorder import RECORDER
-
-    found = []
-
-    class Tensor(torch.Tensor):
-        """A parameter of the other device, as far as a description goes."""
-
-        device = torch.device("cpu" if target == "cuda" else "cuda")
-
-    def wrapper(self, convert, recurse=True):
-        found.append(named(trail(__import__("sys")._getframe(1), RECORDER.frames)))
-        return self
-
-    monkeypatch.setattr(torch.nn.Module, "_apply", wrapper)
-    module = torch.nn.Linear(1, 1)
-    weight = torch.ones(1, 1).as_subclass(Tensor)
-    monkeypatch.setattr(module, "parameters", lambda *_: iter([weight]))
-    module.to(target)
-    (name,) = found
-    assert (name.op, name.kind.value, name.explicit) == ("torch.nn.Module.to", kind, explicit)
-
-
 def test_data_parallel_training_is_named_as_a_limit(cuda):
     import torch.distributed as dist
 
@@ -129,11 +104,65 @@ def test_data_parallel_training_is_named_as_a_limit(cuda):
             model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
             model(torch.ones(1, 2)).sum().backward()
             dist.barrier()  # of gloo: no device is waited for
+        with syncwatch.watch() as other:
+            torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2), find_unused_parameters=True)
     finally:
         dist.destroy_process_group()
     assert report.count == 0
-    assert any("DistributedDataParallel" in sentence for sentence in report.limits)
+    (limit,) = report.limits
+    assert limit.startswith("waits while DistributedDataParallel is set up are not counted")
+    assert [sentence for sentence in other.limits if "find_unused_parameters=True) waits once" in sentence]
     assert cuda.mode == 0
+
+
+def test_blocking_launches_are_named_as_a_limit(cuda, monkeypatch):
+    with syncwatch.watch() as report:
+        pass
+    assert report.limits == []
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    with syncwatch.watch() as report:
+        pass
+    (limit,) = report.limits
+    assert limit.startswith("CUDA_LAUNCH_BLOCKING is set: the host waits for every kernel")
+
+
+def test_a_wait_of_the_compiler_is_listed_apart(cuda, blocking):
+    from torch._guards import CompileContext, compile_context
+
+    blocking(torch.Tensor, "item")
+    value = torch.tensor(2.0)
+    with syncwatch.watch(max_syncs=1) as report:
+        value.item()
+        with compile_context(CompileContext(None)):
+            value.item()
+    assert report.count == 1
+    assert [site.reason for site in report.allowed] == ["while torch.compile was compiling"]
+
+
+def test_one_line_that_reads_in_two_ways_is_two_operations(cuda, blocking):
+    blocking(torch.Tensor, "item")
+    blocking(torch.Tensor, "tolist")
+    value = torch.tensor(2.0)
+    with syncwatch.watch() as report:
+        for read in (value.item, value.tolist, value.item):
+            read()
+    assert {site.op: site.count for site in report.sites} == {"torch.Tensor.item": 2, "torch.Tensor.tolist": 1}
+
+
+def test_what_python_has_shown_once_is_not_shown_again_for_a_watched_call(cuda):
+    @syncwatch.watch
+    def step():
+        warnings.warn("a word of the program", DeprecationWarning)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        with syncwatch.watch():
+            pass  # the filter of ours is known from here on
+        for _ in range(3):
+            step()
+    assert [str(warning.message) for warning in caught if warning.category is DeprecationWarning] == [
+        "a word of the program"
+    ]
 
 
 def test_synchronize_is_explicit_and_timed(cuda, monkeypatch):
@@ -331,86 +360,3 @@ def test_torch_jit_script_sees_through_the_wrappers():
         hook.uninstall()
     assert torch.jit._builtins._get_builtin_table() == known
     assert scripted(torch.tensor([0, 1])).tolist() == [[1]]
-
-
-def _name_of_wait(call):
-    """What a wait at the bottom of `call(wait)` is called."""
-    import sys
-
-    from syncwatch.runtime.cuda.naming import named, trail
-
-    found = []
-
-    def wait(*args, **kwargs):
-        found.append(named(trail(sys._getframe(1), RECORDER.frames)))
-        return torch.ones(())
-
-    call(wait)
-    return found[0]
-
-
-class OnDevice(torch.Tensor):
-    """A tensor of the GPU, as far as a description goes. Indexing it waits."""
-
-    device = torch.device("cuda")
-    wait = staticmethod(lambda: None)
-
-    def __getitem__(self, index):
-        return self.wait()
-
-
-@pytest.mark.skipif(not hasattr((lambda: 0).__code__, "co_positions"), reason="Python 3.10 knows no expressions")
-@pytest.mark.parametrize(
-    ("index", "kind"),
-    [
-        (torch.tensor(1).as_subclass(OnDevice), "scalar-read"),
-        (torch.tensor([True, False]).as_subclass(OnDevice), "dynamic-shape"),
-        ([1, 0], "upload"),
-    ],
-)
-def test_the_index_decides_what_indexing_waits_for(index, kind):
-    import sys
-
-    from syncwatch.runtime.cuda.naming import Trail, named
-
-    found = []
-    x = torch.ones(2).as_subclass(OnDevice)
-    # torch indexes in C++: there is no frame between the wait and the line
-    OnDevice.wait = staticmethod(lambda: found.append(named(Trail([], sys._getframe(2), None))))
-    x[index]
-    x[torch.ones(2).argmax()]
-    name, picked = found
-    assert (name.op, name.kind.value) == ("torch.Tensor.__getitem__", kind)
-    assert (picked.op, picked.kind.value) == ("torch.Tensor.__getitem__", "scalar-read")
-
-
-def test_anomaly_mode_is_named_for_what_it_reads_in_a_backward_pass(cuda):
-    def backward(wait):
-        class Reads(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x.clone()
-
-            @staticmethod
-            def backward(ctx, grad):
-                return grad
-
-        x = torch.ones(2, requires_grad=True)
-        loss = Reads.apply(x).sum()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("torch.autograd.graph._engine_run_backward", wait)
-            patch.setattr("torch.autograd._engine_run_backward", wait)
-            loss.backward()
-
-    with torch.autograd.detect_anomaly():
-        name = _name_of_wait(backward)
-    assert (name.op, name.kind.value) == ("torch.autograd.detect_anomaly", "scalar-read")
-    assert _name_of_wait(backward).op == "torch.Tensor.backward"
-
-
-def test_a_layer_inside_a_container_gives_the_name(cuda, monkeypatch):
-    def forward(wait):
-        monkeypatch.setattr("torch.nn.functional.batch_norm", wait)
-        torch.nn.Sequential(torch.nn.BatchNorm1d(2))(torch.ones(2, 2))
-
-    assert _name_of_wait(forward).op == "torch.nn.BatchNorm1d.forward"

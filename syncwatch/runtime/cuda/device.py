@@ -24,6 +24,11 @@ from syncwatch.runtime.steps import BackwardHook, StepHook
 
 _OLDEST = (2, 0)
 
+BLOCKING_LIMIT = (
+    "CUDA_LAUNCH_BLOCKING is set: the host waits for every kernel that it launches, which is not counted; "
+    "unset it to see the program's own waits"
+)
+
 # other hooks have these, or their duration is not that of a wait
 _NO_CLOCK_IN = (
     *("torch.cuda.", "torch.accelerator.", "torch.distributed.", "torch.autograd.", "torch.optim.", "torch.testing."),
@@ -106,6 +111,8 @@ class CudaSource:
             if self._sink is not sink or self._armed:
                 return  # disarmed again before the device was set up
             self._armed = True
+            if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+                sink.limit(BLOCKING_LIMIT)
             self._wrappers.install(sink)
             self._warnings.install(sink)
 

@@ -14,9 +14,10 @@ from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
 
-DDP_LIMIT = (
-    "waits inside DistributedDataParallel itself (setting it up; find_unused_parameters=True, once a backward) are not "
-    "counted: torch prints them to stderr"
+DDP_LIMIT = "waits while DistributedDataParallel is set up are not counted: torch does not report them to Python"
+UNUSED_LIMIT = (
+    "DistributedDataParallel(find_unused_parameters=True) waits once in every backward with a parameter that was not "
+    "used; torch prints that to stderr, where it has no site, and it is not counted"
 )
 
 
@@ -55,6 +56,8 @@ class WaitHook:
             sink.limit(DDP_LIMIT)
             with self._paused():
                 original(module, *args, **kwargs)
+            if getattr(module, "find_unused_parameters", False):
+                sink.limit(UNUSED_LIMIT)
 
         construct.__doc__ = original.__doc__
         construct.__wrapped__ = original  # type: ignore[attr-defined]
