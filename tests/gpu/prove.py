@@ -6,21 +6,19 @@
 
 Every program (the bad, good and fixed blocks of the rules, the samples, and the programs of a folder with a truth.json)
 runs three times: to warm up, behind a sleeping GPU (measured), and under the recorder (recorded). FOLDER then holds
-proof.json, and proof.md with a line for each program. Where libcst is installed, the static findings stand beside them;
---merge adds them on another machine, without a GPU. The exit status is 1 where two of the three differ.
+proof.json, rules.json (kept as rules/proof.json) and proof.md (kept as docs/proofs.md), with a line for each program;
+proof_table.py says when the three agree. --merge adds the static findings again, on any machine. The exit status is 1
+where a program disagrees.
 
-A line is *measured* when it waited for a stream, an event or the device, or held the host at least twice, *steady* when
-it held the host at least twice and on half of its runs: that is what a static finding claims. A line that held the host
-once without waiting (the first collective sets NCCL up) is work of the host. Where the recorder and the measurement
-differ, the program is measured again behind a sleep ten times as long, which slow work of the host does not outlast.
+Where the recorder and the measurement differ, the program is measured again behind a sleep ten times as long, and each
+line's time on an idle device is taken off, so that slow work of the host is not taken for a wait. A program that sets
+what CUDA reads when it starts runs in a process of its own besides, and a launch is timed there.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import datetime
-import importlib.util
 import json
 import sys
 import time
@@ -30,21 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from syncwatch import catalog
-from syncwatch.model import Kind
-from syncwatch.proof import digest
+from tests.gpu.proof_table import Program, add_static, announced, by_rule, table, verdict, waiting
 
 LONGER = 10
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclasses.dataclass
-class Program:
-    """A program to prove: a block of a rule, a sample, or a case."""
-
-    name: str
-    path: Path
-    truth: dict[int, dict[str, int]] | None = None  # already measured
-    argv: tuple[str, ...] = ()
 
 
 def programs(args: argparse.Namespace, folder: Path) -> Iterator[Program]:
@@ -56,7 +43,8 @@ def programs(args: argparse.Namespace, folder: Path) -> Iterator[Program]:
         for number, block in enumerate(catalog.read_document(rule).blocks):
             path = folder / f"{rule.id}_{block.tag}_{number}.py"
             path.write_text(block.code, encoding="utf-8")
-            yield Program(f"{rule.id} {block.tag}", path)
+            sets = any(op.startswith("os.") for op in rule.ops)
+            yield Program(f"{rule.id} {block.tag}", path, announced=tuple(announced(block)), sets_environment=sets)
     if not args.no_samples:
         for path in sorted((ROOT / "samples").glob("*/*.py")):
             copy = folder / f"sample_{path.parent.name}_{path.stem}.py"
@@ -69,8 +57,10 @@ def programs(args: argparse.Namespace, folder: Path) -> Iterator[Program]:
             yield Program(f"case {name}", Path(args.cases) / name, lines)
 
 
-def measure(program: Program, bench: Any, sleep_ms: float) -> dict[int, dict[str, int]]:
-    """The lines of a program behind a sleeping GPU."""
+def measure(
+    program: Program, bench: Any, sleep_ms: float, idle: dict[int, float] | None = None
+) -> dict[int, dict[str, int]]:
+    """The lines of a program behind a sleeping GPU. `idle`: milliseconds that lines take by themselves."""
     import torch
 
     if program.truth is not None:
@@ -78,7 +68,9 @@ def measure(program: Program, bench: Any, sleep_ms: float) -> dict[int, dict[str
     torch.manual_seed(0)
     arguments, sys.argv = sys.argv, [str(program.path), *program.argv]
     try:
-        lines = bench.run(program.path, sleep_ms=sleep_ms)
+        lines = bench.run(program.path, sleep_ms=sleep_ms, idle=idle)
+        if sleep_ms == 0:
+            return {line: {"ms": s.ms} for line, s in lines.items()}
     finally:
         sys.argv = arguments
     return {line: {"hits": s.hits, "blocked": s.blocked, "waits": s.waits} for line, s in lines.items()}
@@ -86,12 +78,15 @@ def measure(program: Program, bench: Any, sleep_ms: float) -> dict[int, dict[str
 
 def prove(program: Program, bench: Any, sleep_ms: float) -> dict[str, Any]:
     """One row of the table."""
+    from tests.gpu.launches import launch_after
     from tests.gpu.recorded import by_line, record, run_program
 
-    row: dict[str, Any] = {"path": program.path.name, "error": ""}
+    row: dict[str, Any] = {"path": program.path.name, "error": "", "announced": list(program.announced)}
     try:
         run_program(program.path, list(program.argv))
         measured = measure(program, bench, sleep_ms)
+        if program.sets_environment:
+            row["launch"] = launch_after(program.path)
     except Exception:
         row["error"] = traceback.format_exc(limit=-3)
         return row
@@ -99,105 +94,9 @@ def prove(program: Program, bench: Any, sleep_ms: float) -> dict[str, Any]:
     row["recorded"] = {str(line): what for line, what in by_line(sites).items()}
     row["measured"] = waiting(measured, row["recorded"])
     if set(row["measured"]) != set(row["recorded"]) and program.truth is None:
-        row["measured"] = waiting(measure(program, bench, sleep_ms * LONGER), row["recorded"])
+        idle = {line: found["ms"] for line, found in measure(program, bench, 0.0).items()}
+        row["measured"] = waiting(measure(program, bench, sleep_ms * LONGER, idle), row["recorded"])
     return row
-
-
-def waiting(measured: dict[int, dict[str, int]], recorded: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """The lines that wait."""
-    return {
-        str(line): stat
-        for line, stat in sorted(measured.items())
-        if stat["waits"] or stat["blocked"] >= 2 or (stat["blocked"] and str(line) in recorded)
-    }
-
-
-def steady(row: dict[str, Any]) -> set[int]:
-    """The lines that block at each step."""
-    return {
-        int(line)
-        for line, stat in row.get("measured", {}).items()
-        if stat["blocked"] >= 2 and stat["blocked"] * 2 >= stat["hits"]
-    }
-
-
-def add_static(rows: dict[str, Any], folders: list[Path]) -> None:
-    """Adds the lines of the static findings, of the kinds that block."""
-    import syncwatch
-
-    outcome = syncwatch.check([folder for folder in folders if folder.is_dir()])
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for finding in outcome.findings:
-        row = next((row for row in rows.values() if row["path"] == Path(finding.path).name), {})
-        # whether a copy from pageable memory waits depends on its size and on the queue: it counts where it did
-        if finding.kind.blocks or (finding.kind is Kind.PAGEABLE_ASYNC and finding.line in steady(row)):
-            spans.setdefault(Path(finding.path).name, []).append((finding.line, finding.end_line or finding.line))
-    for row in rows.values():
-        blocking = steady(row)
-        found = set()
-        for first, last in spans.get(row["path"], []):
-            # a statement of several lines is measured at one of them
-            inside = blocking & set(range(first, last + 1))
-            found |= inside or {first}
-        row["static"] = sorted(found)
-
-
-def verdict(row: dict[str, Any]) -> str:
-    """Agreement, or what differs."""
-    if row["error"] or "measured" not in row:
-        return "fails: " + (row["error"].strip().splitlines() or ["?"])[-1]
-    recorded, measured = {int(line) for line in row["recorded"]}, {int(line) for line in row["measured"]}
-    parts = []
-    if recorded - measured:
-        parts.append(f"recorded only: {listed(recorded - measured)}")
-    if measured - recorded:
-        parts.append(f"not recorded: {listed(measured - recorded)}")
-    if "static" in row:
-        static = set(row["static"])
-        if static - measured:
-            parts.append(f"static only: {listed(static - measured)}")
-        if steady(row) - static:
-            parts.append(f"not in static: {listed(steady(row) - static)}")
-    return "; ".join(parts) or "agree"
-
-
-def listed(lines: Any) -> str:
-    """Line numbers in a cell of the table."""
-    return " ".join(str(line) for line in sorted(int(line) for line in lines)) or "–"
-
-
-def table(result: dict[str, Any]) -> str:
-    """The table as Markdown."""
-    rows = result["programs"]
-    agreeing = sum(verdict(row) == "agree" for row in rows.values())
-    head = (
-        f"Measured on one {result['gpu']} with torch {result['torch']}, {result['date']}: "
-        f"{agreeing} of {len(rows)} programs agree.\n\n"
-        "| program | static | recorded | measured | verdict |\n| --- | --- | --- | --- | --- |\n"
-    )
-    lines = []
-    for name, row in rows.items():
-        cells = [listed(row["static"]) if "static" in row else "", listed(row.get("recorded", {}))]
-        lines.append(f"| {name} | {' | '.join(cells)} | {listed(row.get('measured', {}))} | {verdict(row)} |\n")
-    return head + "".join(lines)
-
-
-def by_rule(result: dict[str, Any]) -> dict[str, Any]:
-    """What `syncwatch explain` tells of each rule: how many of its programs were proved, where and when.
-
-    Kept as rules/proof.json. The digest ties it to the programs that were proved.
-    """
-    rules: dict[str, dict[str, Any]] = {}
-    for name, row in result["programs"].items():
-        found = catalog.load().find(name.split()[0])
-        if found is None:
-            continue
-        counts = rules.setdefault(
-            found.id, {"programs": 0, "proved": 0, "digest": digest(catalog.read_document(found))}
-        )
-        counts["programs"] += 1
-        counts["proved"] += verdict(row) == "agree"
-    return {"gpu": result["gpu"], "torch": result["torch"], "date": result["date"], "rules": rules}
 
 
 def main() -> int:
@@ -210,7 +109,9 @@ def main() -> int:
     parser.add_argument("--sleep-ms", type=float, default=4.0)
     parser.add_argument("--part", type=part, default=(1, 1), metavar="K/N", help="only every Nth program, from the Kth")
     parser.add_argument("--seconds", type=float, help="begin no program after this time; run again for the rest")
-    parser.add_argument("--merge", action="store_true", help="add the static findings to what FOLDER holds")
+    parser.add_argument(
+        "--merge", action="store_true", help="add the static findings to what FOLDER holds, run nothing"
+    )
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     file = args.folder / "proof.json"
@@ -223,8 +124,10 @@ def main() -> int:
         list(programs(args, work))  # writes the blocks again
     else:
         result = run_all(args, work, file)
-    if importlib.util.find_spec("libcst") is not None:
+    try:
         add_static(result["programs"], [work, *([Path(args.cases)] if args.cases else [])])
+    except ImportError as error:
+        print(f"without static findings ({error}): --merge adds them on another machine")
     file.write_text(json.dumps(result, indent=1))
     (args.folder / "proof.md").write_text(table(result))
     (args.folder / "rules.json").write_text(json.dumps(by_rule(result)).replace("}, ", "},\n") + "\n")

@@ -4,8 +4,9 @@
 
 Before each line of a program the GPU is put to sleep; a line blocked the host if the sleep was over when the line had
 ended. Two more witnesses are kept for each line: the waits that `torch.cuda._gpu_trace` reports and the warnings of the
-sync debug mode. A program that seems to contradict its marks is measured again with a sleep ten times as long, since a
-line with much work for the host outlasts a short one. The exit status is 1 where a proof fails.
+sync debug mode. A program that seems to contradict its marks is measured again with a sleep ten times as long, and the
+time of each line on an idle device taken off: slow work of the host is no wait. The exit status is 1 where a proof
+fails.
 
 It needs a GPU, PyTorch and msgspec; nothing of it is imported by the tests that run without a GPU.
 """
@@ -24,6 +25,7 @@ import time
 import traceback
 import types
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +81,11 @@ class Witness:
 class Tracer:
     """A trace function that puts the GPU to sleep before each line of one file, and looks at it after the line."""
 
-    def __init__(self, path: str, witness: Witness, sleep_ms: float, cycles: int) -> None:
+    def __init__(
+        self, path: str, witness: Witness, sleep_ms: float, cycles: int, idle: Mapping[int, float] | None
+    ) -> None:
         self.lines: dict[int, Line] = {}
+        self._idle = idle or {}
         self._path, self._witness, self._sleep_ms, self._cycles = path, witness, sleep_ms, cycles
         self._thread = threading.get_ident()
         self._current: int | None = None
@@ -118,7 +123,7 @@ class Tracer:
         over = self._asleep.query()
         line = self.lines.setdefault(self._current, Line())
         line.hits += 1
-        line.blocked += bool(over and spent > self._sleep_ms * 0.5)
+        line.blocked += bool(over and spent - self._idle.get(self._current, 0.0) > self._sleep_ms * 0.5)
         line.waits += self._witness.waits
         line.warnings += self._witness.warnings
         line.ms = max(line.ms, round(spent, 3))
@@ -139,10 +144,13 @@ class Bench:
         self.cycles_per_ms = 20_000_000 / begin.elapsed_time(end)
         self.witness = Witness()
 
-    def run(self, path: Path, *, sleep_ms: float | None) -> dict[int, Line]:
-        """Runs a program as `__main__`, and measures its lines unless `sleep_ms` is None. Raises what it raises."""
+    def run(self, path: Path, *, sleep_ms: float | None, idle: Mapping[int, float] | None = None) -> dict[int, Line]:
+        """Runs a program as `__main__`, and measures its lines unless `sleep_ms` is None. Raises what it raises.
+
+        idle: the milliseconds that a line takes by itself, as measured with `sleep_ms` 0; they are no wait.
+        """
         code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
-        tracer = Tracer(str(path), self.witness, sleep_ms or 0.0, int(self.cycles_per_ms * (sleep_ms or 0)))
+        tracer = Tracer(str(path), self.witness, sleep_ms or 0.0, int(self.cycles_per_ms * (sleep_ms or 0)), idle)
         module = types.ModuleType("__main__")
         module.__file__ = str(path)
         before, environment = sys.modules["__main__"], dict(os.environ)
@@ -199,7 +207,8 @@ def prove(bench: Bench, block: catalog.Block, path: Path, sleep_ms: float) -> di
         lines = bench.run(path, sleep_ms=sleep_ms)
         wrong = contradictions(block, lines)
         if wrong:
-            lines = bench.run(path, sleep_ms=sleep_ms * LONGER)
+            idle = {number: line.ms for number, line in bench.run(path, sleep_ms=0.0).items()}
+            lines = bench.run(path, sleep_ms=sleep_ms * LONGER, idle=idle)
             wrong = contradictions(block, lines)
     except Exception:
         return {"error": traceback.format_exc(limit=-3), "wrong": ["the program fails"], "lines": {}}
