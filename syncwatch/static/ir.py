@@ -380,7 +380,10 @@ class Param(Node, frozen=True):
 
 
 class Function(Node, frozen=True):
-    """A `def`. `pos` spans the whole statement, decorators left out; `is_generator` says that its body yields."""
+    """A `def`. `pos` spans the whole statement, decorators left out; `is_generator` says that its body yields.
+
+    documented: (name, type) of parameters that have no annotation and whose type the docstring tells.
+    """
 
     pos: Pos
     name: str
@@ -390,6 +393,7 @@ class Function(Node, frozen=True):
     body: Block
     is_async: bool = False
     is_generator: bool = False
+    documented: tuple[tuple[str, str], ...] = ()
 
 
 class Class(Node, frozen=True):

@@ -11,6 +11,7 @@ from syncwatch.static.infer.types import class_library_types, type_name
 from syncwatch.static.library.protocol import ASSUMPTIONS, is_class
 from syncwatch.static.values import (
     BOOL,
+    FALSE,
     FLOAT,
     INT,
     NONE,
@@ -31,6 +32,8 @@ from syncwatch.static.values import (
     union,
 )
 
+# Options of PyTorch's optimizers that make them keep their state otherwise, for graphs and for second derivatives.
+_SELDOM = frozenset({"capturable", "differentiable"})
 _TENSOR_TYPES = frozenset(
     {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.cuda.FloatTensor",
      "torch.IntTensor", "torch.HalfTensor", "torch.cuda.LongTensor", "torch.nn.Parameter"}
@@ -63,6 +66,8 @@ def of_parameter(m: Interpreter, func: Func, cls: Class | None, param: ir.Param,
                 if value is not UNKNOWN:
                     return value
     default = (func.defaults or {}).get(param.name)
+    if param.name in _SELDOM and default == FALSE:
+        return default
     if func.name == "__init__" and default is not None:
         return _of_default(default)  # most objects are made with most arguments left out
     value = UNKNOWN
@@ -95,9 +100,30 @@ def _of_name(m: Interpreter, func: Func, cls: Class | None, param: ir.Param, def
     if default is not None and default != NONE:
         return UNKNOWN
     if cls is not None and _is_forward(func, cls) and not _NUMBERS.match(name):
-        tensor = assumed_tensor(m)
-        return tensor if default is None else union([tensor, NONE])
+        value = _documented(m, dict(func.node.documented).get(name, ""))
+        return value if default is None or value is UNKNOWN else union([value, NONE])
     return UNKNOWN
+
+
+# What a docstring says of a parameter that is no tensor, and of one that holds several.
+_PLAIN_TEXT = re.compile(
+    r"\W*(optional\W+)?(int|integer|float|number|str|string|bool|boolean|dict|dictionary|set|callable|function|path|"
+    r"pathlib\.Path|(np|numpy)\.\w+|ndarray|bytes|(list|tuple|sequence|iterable)( of |\W+)(python )?"
+    r"(int|float|str|bool|path|dict)\w*)s?($|\W)",
+    re.I,
+)
+_SEVERAL_TEXT = re.compile(r"\W*(optional\W+)?(list|tuple|sequence|iterable)($|\W)", re.I)
+
+
+def _documented(m: Interpreter, text: str) -> Value:
+    """A parameter of `forward` that has no annotation, by what the docstring says of its type: most are tensors."""
+    tensor = assumed_tensor(m)
+    if "ensor" in text:
+        return tensor
+    if _PLAIN_TEXT.match(text):
+        return UNKNOWN
+    tensor = Tensor(tensor.device, False, marks=tensor.marks | {"guessed"})
+    return Tuple(None, tensor) if _SEVERAL_TEXT.match(text) else tensor
 
 
 def _is_forward(func: Func, cls: Class) -> bool:
@@ -125,6 +151,35 @@ def prepares_data(path: str, qualname: str) -> bool:
     return _DATA_PATH.search(path) is not None or (
         _DATA_NAME.search(qualname) is not None and "Transformer" not in qualname
     )
+
+
+# Runtimes that take their input from the host, whatever the rest of a program does on a GPU.
+_HOST_RUNTIMES = frozenset(
+    {"ai_edge_litert", "ais_bench", "axelera", "coreai", "coremltools", "dx_engine", "executorch", "hailo_platform",
+     "MNN", "mct_quantizers", "ncnn", "openvino", "rknn", "rknnlite", "tensorflow", "tflite_runtime"}
+)  # fmt: skip
+
+
+def feeds_host_runtime(cls: Class) -> bool:
+    """Whether the methods of a class import a runtime that works on the host."""
+    return cls.node is not None and not _HOST_RUNTIMES.isdisjoint(_imported(cls.node.body))
+
+
+def _imported(block: Any) -> set[str]:
+    """The packages that a block imports, however deep inside."""
+    found: set[str] = set()
+    for s in block:
+        if type(s) is ir.Import:
+            found |= {name.partition(".")[0] for name, _ in s.names}
+        elif type(s) is ir.ImportFrom:
+            found.add(s.module.partition(".")[0])
+        for inner in ("body", "orelse", "final"):
+            nested = getattr(s, inner, None)
+            if type(nested) is tuple:
+                found |= _imported(nested)
+        for handler in getattr(s, "handlers", ()):
+            found |= _imported(handler.body)
+    return found
 
 
 def of_annotation(m: Interpreter, node: Any, name: str, depth: int = 0) -> Value:

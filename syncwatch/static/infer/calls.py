@@ -32,6 +32,7 @@ from syncwatch.static.values import (
     Value,
     element,
     join,
+    join_all,
     members,
 )
 
@@ -360,8 +361,11 @@ def assign(m: Interpreter, target: Any, value: Value) -> None:
 def _unpack(m: Interpreter, targets: tuple[Any, ...], value: Value) -> None:
     if type(value) is Tensor and m.frame.pos:
         events.ask(m, ("torch.Tensor.__iter__",), (value,), {}, via="iteration")
-    seq = m.iterate(value)
     star = next((i for i, t in enumerate(targets) if type(t) is ir.Star), None)
+    if type(value) is Union and star is None:
+        _unpack_each(m, targets, value)
+        return
+    seq = m.iterate(value)
     if seq.items is None:
         for i, t in enumerate(targets):
             assign(m, t, m.list(None, seq.elem) if i == star else seq.elem)
@@ -379,6 +383,14 @@ def _unpack(m: Interpreter, targets: tuple[Any, ...], value: Value) -> None:
     for i, t in enumerate(targets[star + 1 :]):
         j = len(items) - after + i
         assign(m, t, items[j] if 0 <= j < len(items) else UNKNOWN)
+
+
+def _unpack_each(m: Interpreter, targets: tuple[Any, ...], value: Union) -> None:
+    """Unpacks each alternative by itself, so that its parts stay apart; one of another length cannot be meant."""
+    parts = [m.iterate(v) for v in value.members if v != NONE]
+    fitting = [p for p in parts if p.items is None or len(p.items) == len(targets)] or parts
+    for i, t in enumerate(targets):
+        assign(m, t, join_all([p.elem if p.items is None or i >= len(p.items) else p.items[i] for p in fitting]))
 
 
 __all__ = ["ITEMS", "Partial", "_Spread", "assign", "call", "call_library", "call_library_method", "eval_call"]

@@ -29,6 +29,7 @@ from syncwatch.static.values import (
     Obj,
     Tuple,
     Value,
+    members,
 )
 
 if TYPE_CHECKING:
@@ -252,7 +253,9 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
     m.frame = frame
     m.calls.clear()
     m.limit = 1 << 60
-    m.preparing = assumptions.prepares_data(m.root_key, func.qualname)
+    m.preparing = assumptions.prepares_data(m.root_key, func.qualname) or (
+        cls is not None and assumptions.feeds_host_runtime(cls)
+    )
     receiver: Value = None
     args: list[Value] = []
     params = list(func.node.params)
@@ -295,10 +298,10 @@ _ASIDE = re.compile(
 )
 # Classes whose methods drive loops or are called once for a whole result.
 _DRIVER = re.compile(
-    r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$"
+    r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$|Builder$|Factory$"
 )
 # Those among them that make ready, once, what the steps use.
-_PREPARES = re.compile(r"Prepare|SetTimesteps|Input(Step|Block)s?$")
+_PREPARES = re.compile(r"Prepare|SetTimesteps|Input(Step|Block)s?$|Builder$|Factory$")
 _STORED = re.compile(r"state_dict|checkpoint|weights?$|^sd$|^ckpt")
 
 
@@ -330,7 +333,7 @@ def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str,
 def _tensor_inside(v: Value) -> bool:
     from syncwatch.static.infer.events import cuda_inside
 
-    return type(v).__name__ != "Device" and cuda_inside(v)
+    return any(type(x).__name__ != "Device" and cuda_inside(x) for x in members(v))
 
 
 def _prepare(m: Interpreter, annotation: Any) -> None:

@@ -327,9 +327,8 @@ def ask(
             best = prediction
     if best is None:
         return False
-    asked = args if op.endswith("__bool__") else args[1:]
-    if hits and best.kind in _READS and any(map(_coarse, (*asked, *kwargs.values()))):
-        certainty = Certainty.POSSIBLE  # read as a size or a truth: then it is rather a list or another dictionary
+    if hits and (_vague(op, best.kind, args, kwargs) or (hits < total and _starts_as_number(op, args))):
+        certainty = Certainty.POSSIBLE
     elif hits == 0:
         certainty = Certainty.POSSIBLE
         if not any(cuda_inside(a) for a in (*args, *kwargs.values())):
@@ -349,8 +348,28 @@ def ask(
     return hits == total
 
 
-def _coarse(v: Value) -> bool:
-    return type(v) is Tensor and "coarse" in v.marks
+# What is only held for a tensor: entries of a dictionary by its annotation, and parameters that have none.
+VAGUE = frozenset({"coarse", "guessed"})
+
+
+def _vague(op: str, kind: Kind, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+    """Whether what is read, as a size, an element or a truth, is rather a number or a list than a tensor."""
+    if kind not in _READS:
+        return False
+    marks = VAGUE if kind is Kind.SCALAR_READ else frozenset({"coarse"})
+    asked = args if op.rpartition(".")[2] in _ASKED else args[1:]
+    return any(type(v) is Tensor and not marks.isdisjoint(v.marks) for v in (*asked, *kwargs.values()))
+
+
+def _starts_as_number(op: str, args: Sequence[Value]) -> bool:
+    """Whether an element is set to what is a device tensor by then, and only began as a number (`total = 0`)."""
+    if not op.endswith("__setitem__") or len(args) < 3 or type(args[2]) is not Union:
+        return False
+    held = args[2].members
+    return any(type(v) is Const for v in held) and any(type(v) is Tensor and v.device == "cuda" for v in held)
+
+
+_ASKED = frozenset({"__bool__", "__index__", "__contains__", "__format__"})
 
 
 def _combinations(slots: Sequence[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:

@@ -311,8 +311,8 @@ def _apply(m: Interpreter, decorator: Value, value: Value) -> Value:
                 prop.slots["fget"] = value
                 return prop
         result = m.call(decorator, (value,))
-        if type(result) is Func and type(decorator) is Func and _caches(decorator):
-            return marked(result, "cached")
+        if type(value) is Func and type(decorator) is Func and _caches(decorator):
+            return marked(result if type(result) is Func else value, "cached")
         if type(result) in (Func, Class, Obj, Bound) or (type(result).__name__ == "Partial"):
             return result
         return value

@@ -69,6 +69,16 @@ def _last_name(node: ir.Call) -> str:
     return str(func.id) if type(func) is ir.Name else str(func.attr) if type(func) is ir.Attr else ""
 
 
+def same_object(test: Any, op: str) -> bool:
+    """Whether a part of a test asks for the same object, so that the parts after it seldom run.
+
+    `a is b or torch.equal(a, b)`, `a is not b and …`.
+    """
+    if type(test) is not ir.Compare or test.ops != (("is",) if op == "or" else ("is not",)):
+        return False
+    return all(type(side) in (ir.Name, ir.Attr) for side in (test.left, test.rights[0]))
+
+
 def remembered(m: Interpreter, s: ir.If) -> bool:
     """Whether a branch returns what an earlier call has kept, so that what follows it runs once for each key.
 

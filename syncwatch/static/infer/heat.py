@@ -23,9 +23,9 @@ _SETUP = re.compile(
     r"from_pretrained|reset_parameters|add|convert|export|save|download|parse|from_config|__init|warmup|warm_up|"
     r"initialize|init_weights|patch|fuse|switch|replace|freeze|unfreeze|copy_weights|load_state|checkpoint|"
     r"reparameterize|reparametrize|resize|resample|gen|remap|merge|unfuse|from|state_dict|set|quantize|prune|onnx|trace|plot|draw|show|display|annotate|visuali[sz]e|"
-    r"report|summar\w+|profile\w*|benchmark|info|describe|offload|dispatch|attach|cpu_offload|disk_offload|auto_\w+)(_|$)"
+    r"report|summar\w+|profile\w*|benchmark|info|describe|resolve|offload|dispatch|attach|cpu_offload|disk_offload|auto_\w+)(_|$)"
     r"|_(init|fuse|reparam|buffers|weights|snapshot|filter_fn|state_dict|checkpoint|table)(_|$)|^__init__$"
-    r"|^(compute|finish|finali[sz]e)$|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
+    r"|\w*class_weights?$|^(compute|finish|finali[sz]e)$|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
     re.I,
 )
 # Functions that a framework or a training loop calls at every step.
@@ -288,6 +288,8 @@ class _Finder:
                 self.expression(i, depth + 1)
         elif kind is ir.Await:
             self.expression(e.value, depth + 1)
+        elif kind is ir.Comp and type(e.value) is ir.Call:
+            self.calls.append(e.value.func)
 
 
 def is_batch_loop(node: ir.ForStmt) -> bool:
@@ -382,11 +384,21 @@ def _guard_text(m: Interpreter, node: Any, depth: int) -> bool:
 
 
 def moves_in_place(s: ir.Assign) -> bool:
-    """Whether an assignment moves an attribute to a device and keeps it there: `self.x = self.x.to(device)`."""
+    """Whether an assignment moves an attribute to a device and keeps it there.
+
+    `self.x = self.x.to(device)`, `self.xs = [x.to(device) for x in self.xs]`.
+    """
     target, value = s.targets[0], s.value
-    if type(target) is not ir.Attr or type(value) is not ir.Call or type(value.func) is not ir.Attr:
+    if type(target) is not ir.Attr:
         return False
-    return value.func.attr in ("to", "cuda") and _names(value.func.value) == _names(target)
+    source: Any = None
+    if type(value) is ir.Comp and len(value.fors) == 1:
+        source, value = value.fors[0].iter, value.value
+        if type(source) is ir.Call and type(source.func) is ir.Attr and source.func.attr in ("items", "values"):
+            source = source.func.value
+    if type(value) is not ir.Call or type(value.func) is not ir.Attr or value.func.attr not in ("to", "cuda"):
+        return False
+    return _names(source or value.func.value) == _names(target)
 
 
 def is_modulo(m: Interpreter, node: Any) -> bool:

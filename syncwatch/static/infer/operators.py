@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from syncwatch.static import ir
 from syncwatch.static.infer import events, hazards
 from syncwatch.static.infer.machine import Interpreter
@@ -254,7 +256,15 @@ def tensor_operator(m: Interpreter, name: str, left: Value, right: Value, inplac
     if model is None:
         return UNKNOWN
     made = model(m, LibCall(f"torch.Tensor.{_NAMES.get(plain, plain)}", (other,), {}, receiver))
-    return hazards.after(m, ops[0], (receiver, other), {}, made)
+    return vague(hazards.after(m, ops[0], (receiver, other), {}, made), receiver, other)
+
+
+def vague(made: Value, *sources: Value) -> Value:
+    """What is computed from a value that may be no tensor after all is one no more surely than that is."""
+    if type(made) is not Tensor or any(type(v) is Tensor and events.VAGUE.isdisjoint(v.marks) for v in sources):
+        return made
+    kept = frozenset(mark for v in sources if type(v) is Tensor for mark in v.marks & events.VAGUE)
+    return msgspec.structs.replace(made, marks=made.marks | kept) if kept else made
 
 
 _NAMES = {

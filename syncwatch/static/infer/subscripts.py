@@ -6,6 +6,7 @@ from typing import Any
 
 from syncwatch.static.infer import events, hazards
 from syncwatch.static.infer.machine import Interpreter
+from syncwatch.static.infer.operators import vague
 from syncwatch.static.infer.types import class_attr, library_types
 from syncwatch.static.library import protocol
 from syncwatch.static.library.protocol import LibCall
@@ -65,7 +66,7 @@ def _get(m: Interpreter, v: Value, index: Value, node: Any) -> Value:
         if type(index) is Const and index.kind == "str":
             return UNKNOWN  # it is not a tensor after all
         events.ask(m, ("torch.Tensor.__getitem__",), (v, index), {}, via="subscript", node=getattr(node, "value", None))
-        return tensor_item(m, v, index)
+        return vague(tensor_item(m, v, index), v)
     if kind is Obj:
         return _of_object(m, v, index, node)
     if kind is Tuple or kind is Iter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from syncwatch.static import ir
+from syncwatch.static.infer.guards import same_object
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_attr
 from syncwatch.static.values import (
@@ -110,14 +111,18 @@ def _test_bool(m: Interpreter, node: ir.Bool, via: str) -> bool | None:
     stop = node.op == "or"
     result: bool | None = not stop
     narrowed: list[Any] = []
+    guarded = m.frame.guarded
     for i, operand in enumerate(node.values):
         verdict = test(m, operand, via if i == len(node.values) - 1 else node.op)
+        if same_object(operand, node.op):
+            m.frame.guarded = "other"
         if verdict is stop:
             result = stop
             break
         if verdict is None:
             result = None
             narrowed += narrow(m, operand, not stop)
+    m.frame.guarded = guarded
     widen(m, narrowed)
     return result
 

@@ -11,6 +11,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from syncwatch.static import ir
 from syncwatch.static.lower.concrete import ConcreteExpressions, binary_operator
 from syncwatch.static.lower.concrete_patterns import lower_pattern
+from syncwatch.static.lower.docstrings import documented_types
 
 
 def parse_concrete(source: str) -> tuple[ir.Block, list[tuple[int, int]]]:
@@ -183,7 +184,8 @@ class ConcreteStatements(ConcreteExpressions):
         body = self._suite(node)
         yields, self.yields = self.yields, outer
         is_async = node.asynchronous is not None
-        return ir.Function(pos, node.name.value, params, returns, decorators, body, is_async, yields)
+        documented = documented_types(_docstring(node), params)
+        return ir.Function(pos, node.name.value, params, returns, decorators, body, is_async, yields, documented)
 
     def _last_param(self, node: cst.FunctionDef) -> Any:
         params = node.params
@@ -248,3 +250,8 @@ _COMPOUND: dict[type, Callable[[ConcreteStatements, Any], ir.Stmt]] = {
     cst.FunctionDef: ConcreteStatements._function,
     cst.ClassDef: ConcreteStatements._class,
 }
+
+
+def _docstring(node: cst.FunctionDef) -> str | None:
+    found = node.get_docstring(clean=False)
+    return found.decode("utf-8", "replace") if isinstance(found, bytes) else found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from syncwatch.static import ir
+from syncwatch.static.lower.docstrings import documented_types
 from syncwatch.static.lower.expressions import _BINARY as BINARY
 from syncwatch.static.lower.expressions import ExpressionLowering
 from syncwatch.static.lower.patterns import lower_pattern
@@ -181,7 +182,8 @@ class StatementLowering(ExpressionLowering):
         body = self.block(node.body)
         yields, self.yields = self.yields, outer
         is_async = isinstance(node, ast.AsyncFunctionDef)
-        return ir.Function(pos, node.name, params, returns, decorators, body, is_async, yields)
+        documented = documented_types(ast.get_docstring(node, clean=False), params)
+        return ir.Function(pos, node.name, params, returns, decorators, body, is_async, yields, documented)
 
     def _class(self, node: ast.ClassDef) -> ir.Class:
         decorators = self.exprs(node.decorator_list)
