@@ -149,6 +149,19 @@ def _copy(m: Machine, call: LibCall) -> Value:
     return made
 
 
+@model(f"{_DATA}.__getitem__")
+def _entry(m: Machine, call: LibCall) -> Value:
+    key = call.arg(0)
+    return m.getattr(call.self, key.value) if type(key) is Const and key.kind == "str" else UNKNOWN
+
+
+@model(f"{_DATA}.__call__")
+def _entries(m: Machine, call: LibCall) -> Value:
+    """`for key, value in data("x", "edge_index")`."""
+    names = [key for key in call.args if type(key) is Const and key.kind == "str"]
+    return Iter(tuple(Tuple((key, m.getattr(call.self, key.value))) for key in names), UNKNOWN)
+
+
 # ---------------------------------------------------------------------------------------- data sets and loaders
 
 
@@ -268,15 +281,6 @@ def _message(m: Machine, call: LibCall) -> Value:
 @model(f"{_LAYER}.propagate")
 def _propagate(m: Machine, call: LibCall) -> Value:
     return output(m, call)
-
-
-@model("torch_geometric.nn.TopKPooling.__call__", "torch_geometric.nn.SAGPooling.__call__")
-def _pool(m: Machine, call: LibCall) -> Value:
-    """(x, edge_index, edge_attr, batch, perm, score) of the nodes that are kept."""
-    x = output(m, call, (None, None))
-    index = replaced(x, dtype="int", requires_grad=False)
-    line = replaced(index, shape=(None,))
-    return Tuple((x, index, NONE, line, line, replaced(x, shape=(None,))))
 
 
 @default("torch_geometric.nn.")
