@@ -89,6 +89,8 @@ _WIDTH: Final = {"bool": 1, "uint8": 1, "int": 8, "float": 4, "complex": 8}
 # What `Tensor.marks` may hold.
 MARKS: Final = {
     "mask-gather": "its autograd history holds a boolean gather, whose backward runs nonzero again",
+    "host-index": "its autograd history holds a gather by an index on the host, whose backward uploads the index again",
+    "product": "its autograd history holds a product, whose backward looks for zeros among the factors",
     "sparse": "it has a sparse layout",
     "permuted": "its dimensions lie in memory in another order than their own",
     "host-made": "it was created on the host inside the function that runs, from no data of the caller",
@@ -96,6 +98,9 @@ MARKS: Final = {
     "coarse": "its type is known from the annotation of a whole dictionary only, whose entries may differ",
     "module-input": "assumed: an argument of forward, on the module's device",
 }
+
+# Those of its autograd history, which a backward pass meets again.
+HISTORY: Final = frozenset({"mask-gather", "host-index", "product"})
 
 
 class Array(Struct, frozen=True):

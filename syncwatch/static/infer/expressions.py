@@ -358,6 +358,7 @@ def _fstring(m: Interpreter, node: ir.FString) -> Value:
 @evaluates(ir.Await)
 def _await(m: Interpreter, node: ir.Await) -> Value:
     value = m.eval(node.value)
+    m.others_run()
     if type(value) is Iter:
         return value.result
     return value

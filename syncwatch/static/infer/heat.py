@@ -238,7 +238,8 @@ class _Finder:
     def statement(self, s: Any) -> None:
         kind = type(s)
         if kind is ir.ForStmt:
-            text = " ".join(_names(s.target) + _names(s.iter))
+            # a loop over `batch` runs over what is in one batch
+            text = " ".join(_names(s.target) + [name for name in _names(s.iter) if name != "batch"])
             inner = _Finder()
             inner.block(s.body)
             named = (_BATCHES.search(text) or _STEPS.search(text)) and not _over_parts(s.iter)

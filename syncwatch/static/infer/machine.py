@@ -400,6 +400,17 @@ class Interpreter:
         count = self.world["waits"]
         self.journal.write(self.world, "waits", Const("int", count.value + 1 if isinstance(count, Const) else 1))
 
+    def others_run(self) -> None:
+        frame = self.frame
+        owners = [frame.module.slots]
+        if type(frame.receiver) is Obj:
+            owners.append(frame.receiver.slots)
+        for slots in owners:
+            for held in list(slots.values()):
+                if type(held) is Obj and held.slots.get(ITEMS) == Items(()):
+                    self.oldest = min(self.oldest, held.born)
+                    self.journal.write(held.slots, ITEMS, Items(None, UNKNOWN))
+
     # ------------------------------------------------------------------ short hands
 
     def tuple(self, *items: Value) -> Tuple:

@@ -18,6 +18,7 @@ from syncwatch.static.library.protocol import LibCall, Machine, Model, attribute
 from syncwatch.static.library.tensors import HOST, Where, flag, given, on, replaced, spread
 from syncwatch.static.values import (
     FALSE,
+    HISTORY,
     NONE,
     STR,
     TRUE,
@@ -366,7 +367,7 @@ def _parameter(m: Machine, call: LibCall) -> Value:
     grad = flag(call.arg(1, "requires_grad"), True)
     if type(data) is Tensor:
         return replaced(
-            data, requires_grad=grad, parameter=True, marks=data.marks - {"host-made", "mask-gather"}, pinned=False
+            data, requires_grad=grad, parameter=True, marks=data.marks - HISTORY - {"host-made"}, pinned=False
         )
     return Tensor("cpu" if data is None else None, shape=None, requires_grad=grad, parameter=True)
 

@@ -134,6 +134,9 @@ class Machine(Protocol):
     def set_mode(self, name: str, value: Value) -> None:
         """Sets a mode of the process; branches that differ are joined."""
 
+    def others_run(self) -> None:
+        """Other tasks or threads run now: what is empty, and shared with them, may be filled."""
+
     def waited(self) -> None:
         """The host has waited for the device: asynchronous copies so far are complete."""
 

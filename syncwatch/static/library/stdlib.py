@@ -132,6 +132,12 @@ def _count(m: Machine, call: LibCall) -> Value:
     return INT
 
 
+@model("time.sleep", "threading.Event.wait", "threading.Condition.wait", "threading.Condition.wait_for")
+def _let_others_run(m: Machine, call: LibCall) -> Value:
+    m.others_run()
+    return NONE if call.name == "time.sleep" else UNKNOWN
+
+
 @default(
     "datetime.",
     "uuid.",

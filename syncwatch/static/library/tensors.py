@@ -9,6 +9,7 @@ import msgspec
 
 from syncwatch.static.library.protocol import MODELS, LibCall, Machine, Model
 from syncwatch.static.values import (
+    HISTORY,
     ITEMS,
     NONE,
     REST,
@@ -354,7 +355,7 @@ def result(
         grad = False
     kept = frozenset[str]()
     if grad is not False:
-        kept = frozenset(mark for t in found for mark in t.marks if mark == "mask-gather")
+        kept = frozenset(mark for t in found for mark in t.marks & HISTORY)
     if any("sparse" in t.marks for t in found[:1]):
         kept |= {"sparse"}
     if place.device == "cpu" and any(t.pinned or "pinned-source" in t.marks for t in found):
@@ -372,6 +373,13 @@ def result(
         requires_grad=grad,
         marks=kept,
     )
+
+
+def multiplied(x: Value, made: Tensor) -> Tensor:
+    """The product of the elements of `x`: its backward looks for zeros among them on the host."""
+    if type(x) is Tensor and x.device == "cuda" and x.requires_grad is True:
+        return replaced(made, marks=made.marks | {"product"})
+    return made
 
 
 def _grad(found: Sequence[Tensor]) -> bool | None:

@@ -10,6 +10,7 @@ from syncwatch.static.library.torch_views import rows, turned
 from syncwatch.static.values import (
     BOOL,
     FALSE,
+    HISTORY,
     INT,
     NONE,
     STR,
@@ -112,7 +113,7 @@ def _grad(m: Machine, t: Value, name: str) -> Value:
 
 @attribute("torch.Tensor.data")
 def _data(m: Machine, t: Value, name: str) -> Value:
-    return replaced(t, requires_grad=False, parameter=False, marks=t.marks - {"mask-gather"})
+    return replaced(t, requires_grad=False, parameter=False, marks=t.marks - HISTORY)
 
 
 @attribute("torch.Tensor.T", "torch.Tensor.mT", "torch.Tensor.H", "torch.Tensor.mH")

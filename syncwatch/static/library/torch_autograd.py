@@ -27,6 +27,11 @@ def _through(m: Machine, roots: list[Tensor]) -> None:
             # the backward of a boolean gather counts the mask again
             mask = Tensor(t.device, t.sure, None, "bool", requires_grad=False)
             m.ask("torch.nonzero", [mask], via="library")
+        if "host-index" in t.marks and t.device == "cuda":
+            index = Tensor("cpu", True, (None,), "int", pinned=False)
+            m.ask("torch.Tensor.index_put_", [replaced(t, marks=frozenset()), Tuple((index,)), t], via="library")
+        if "product" in t.marks and t.device == "cuda":
+            m.ask("torch.Tensor.__bool__", [Tensor(t.device, t.sure, (), "bool")], via="library")
         anomaly = m.mode("anomaly")
         if anomaly is not None and anomaly != FALSE and t.device == "cuda":
             m.ask("torch.Tensor.backward", [t], {"anomaly": anomaly}, via="library")

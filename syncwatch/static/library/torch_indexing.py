@@ -158,6 +158,10 @@ def _leads(index: Value) -> bool:
     return _is_int(index) or index == NONE
 
 
+def _is_host_index(index: Value) -> bool:
+    return type(index) is Tensor and index.device == "cpu" and index.dtype == "int" and index.shape != ()
+
+
 def _get(m: Machine, call: LibCall) -> Value:
     x, index = call.arg(0, None, UNKNOWN), call.arg(1, None, UNKNOWN)
     if type(x) is not Tensor:
@@ -175,6 +179,8 @@ def _get(m: Machine, call: LibCall) -> Value:
     masked = [i for i in indices if _is_mask(i)]
     if masked and x.requires_grad is not False and x.device == "cuda":
         value = replaced(value, marks=value.marks | {"mask-gather"})
+    if x.requires_grad is True and x.device == "cuda" and any(_is_host_index(i) for i in indices):
+        value = replaced(value, marks=value.marks | {"host-index"})
     return value
 
 

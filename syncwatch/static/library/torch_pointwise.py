@@ -8,6 +8,7 @@ from syncwatch.static.library.tensors import (
     dtype_named,
     in_place,
     is_number,
+    multiplied,
     operands,
     promote,
     register,
@@ -125,7 +126,8 @@ def _same_as_input(m: Machine, call: LibCall) -> Value:
     sort = dtype_named(m, call.kwargs.get("dtype")) if "dtype" in call.kwargs else sort_of(x)
     if call.name.rpartition(".")[2].startswith("cum") and sort in ("bool", "uint8") and "dtype" not in call.kwargs:
         sort = "int"
-    return result(list(operands(call)), shape_of(x), sort)
+    made = result(list(operands(call)), shape_of(x), sort)
+    return multiplied(x, made) if call.name.endswith((".cumprod", ".cumprod_")) else made
 
 
 _SHAPE_OF_INPUT = """cumsum cumprod logcumsumexp flip fliplr flipud roll tril triu softmax log_softmax renorm dropout

@@ -13,6 +13,7 @@ from syncwatch.static.library.tensors import (
     given,
     integer,
     is_number,
+    multiplied,
     named,
     operands,
     promote,
@@ -79,6 +80,8 @@ def _reduce(m: Machine, call: LibCall) -> Value:
     if not given(dim) and call.has_star:
         shape = None
     value = result([x], shape, sort)
+    if name == "prod":
+        return multiplied(x, value)
     if name in _WITH_INDICES and given(dim):
         return named(name, ("values", "indices"), (value, replaced(value, dtype="int", requires_grad=False)))
     return value

@@ -20,6 +20,7 @@ from syncwatch.static.library.tensors import (
 from syncwatch.static.values import (
     FALSE,
     FLOAT,
+    HISTORY,
     INT,
     NONE,
     NUMBER,
@@ -65,7 +66,7 @@ def moved(
     # a tensor that came from an assumed device is on the new one for sure if that is sure
     return replaced(
         result([x], x.shape, sort or x.dtype, place=place, dense=x.dense, grad=x.requires_grad),
-        marks=(frozenset(x.marks & {"sparse", "mask-gather"})),
+        marks=x.marks & (HISTORY | {"sparse"}),
     )
 
 
@@ -179,7 +180,7 @@ def _detach(m: Machine, call: LibCall) -> Value:
     x = _x(call)
     if type(x) is not Tensor:
         return x
-    return replaced(x, requires_grad=False, parameter=False, marks=x.marks - {"mask-gather"})
+    return replaced(x, requires_grad=False, parameter=False, marks=x.marks - HISTORY)
 
 
 def _clone(m: Machine, call: LibCall) -> Value:
