@@ -299,6 +299,13 @@ def is_batch_loop(node: ir.ForStmt) -> bool:
     return _trains(node.body) or (_BATCHES.search(text) is not None and _works(node.body))
 
 
+def repeats_in_guard(node: ir.ForStmt) -> bool:
+    """Whether a loop runs over batches or steps wherever it stands, as an evaluation every N steps does."""
+    text = " ".join(_names(node.target) + _names(node.iter))
+    named = _BATCHES.search(text) is not None or _STEPS.search(text) is not None
+    return _trains(node.body) or (named and _works(node.body) and not _over_parts(node.iter))
+
+
 def made_in_step(m: Interpreter, node: Any) -> bool:
     """Whether the object that an expression names was made at a step."""
     from syncwatch.static.infer.narrowing import peek
@@ -311,7 +318,10 @@ _RANK = re.compile(r"(^|[._])(\w*rank|is_(local_)?main_process|is_master|main_pr
 
 
 def guard_kind(m: Interpreter, test: Any, body: ir.Block) -> str:
-    """Why a branch runs only now and then: "rank" (on one rank), "other" (every N steps, when logging, once), or ""."""
+    """Why a branch runs only now and then: "rank" (on one rank), "periodic" (every N steps, when logging), "other".
+
+    "other" is once. "" is for any other branch, also for one that trains every N steps: those are the steps.
+    """
     if makes_once(m, test, body):
         return "other"
     if not _guard_text(m, test, 0):
@@ -320,7 +330,9 @@ def guard_kind(m: Interpreter, test: Any, body: ir.Block) -> str:
     if type(subject) is ir.Call:
         subject = subject.func
     name = subject.id if type(subject) is ir.Name else "." + subject.attr if type(subject) is ir.Attr else ""
-    return "rank" if name and _RANK.search(name) else "other"
+    if name and _RANK.search(name):
+        return "rank"
+    return "" if _facts_of(body).trains else "periodic"
 
 
 def makes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:

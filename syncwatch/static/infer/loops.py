@@ -26,16 +26,18 @@ def run_for(m: Interpreter, s: ir.ForStmt) -> bool:
             events.ask(m, ("torch.Tensor.__iter__",), (v,), {}, via="iteration", node=s.iter)
     seq = m.iterate(iterable)
     frame = m.frame
-    outer = (frame.heat, frame.after_batches)
+    outer = (frame.heat, frame.after_batches, frame.guarded)
     body_heat = heat.loop_heat(m, s, iterable)
     frame.heat = body_heat
+    if frame.guarded in ("rank", "periodic") and body_heat == "step" and heat.repeats_in_guard(s):
+        frame.guarded = ""
     try:
         if seq.items is not None and len(seq.items) <= _UNROLL and type(iterable) is not Range:
             falls = _unrolled(m, s, seq)
         else:
             falls = _fixpoint(m, s, seq)
     finally:
-        frame.heat = outer[0]
+        frame.heat, frame.guarded = outer[0], outer[2]
     if body_heat == "step" and outer[0] == "step" and heat.is_batch_loop(s):
         frame.after_batches = True
     return falls

@@ -161,7 +161,7 @@ class Frame:
         self.allocs: dict[Any, Any] = {}
         self.turn: tuple[Any, ...] = ()
         self.heat = "setup"
-        self.guarded = ""  # "", "rank" or "other", as heat.guard_kind says
+        self.guarded = ""  # "", "rank", "periodic" or "other", as heat.guard_kind says
         self.after_batches = False
         self.setup = False
         self.owner: Any = None

@@ -217,7 +217,7 @@ def _if(m: Interpreter, s: ir.If) -> bool:
 
 
 def _stronger(outer: str, inner: str) -> str:
-    return "other" if "other" in (outer, inner) else outer or inner
+    return next((g for g in ("other", "periodic") if g in (outer, inner)), outer or inner)
 
 
 def _other_side(m: Interpreter, s: ir.If, guard: str) -> str:

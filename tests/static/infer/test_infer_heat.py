@@ -192,3 +192,87 @@ def test_what_tests_call_is_not_hot_for_it(infer):
     assert {e.heat for e in infer(code, other="")} == {Heat.STEP}
     assert {e.heat for e in infer(code, name="tests/reading", other="")} == {Heat.SETUP}
     assert {e.heat for e in infer(code, name="tests/reading")} == {Heat.STEP}  # checked on its own: it is meant
+
+
+def test_training_every_few_steps_and_evaluation_in_a_guard_are_steps(check):
+    """What stands behind `step % n` is a guard when it logs, and a step when it trains or runs over batches."""
+    check(
+        """
+        import torch
+        net = torch.nn.Linear(4, 4).to("cuda")
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        table = {}
+
+        def evaluate(batches):
+            total = 0.0
+            for batch in batches:
+                total += net(batch.cuda()).mean().item()  # sync
+            return total
+
+        def prepare(loader):
+            if not table:
+                for batch in loader:
+                    table[batch.mean().item()] = batch.cuda()
+
+        def main(loader, steps=1000, train_every=4, eval_every=100, rank=0):
+            for step in range(steps):
+                x = torch.rand(2, 4).cuda()  # sync
+                if step % train_every == 0:
+                    loss = net(x).mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+                    priorities = loss.detach().cpu()  # sync
+                if step % eval_every == 0:
+                    print(loss.item())
+                    evaluate(loader)
+                if rank == 0 and step % eval_every == 0:
+                    for k in range(8):
+                        print(net(x).mean().item())
+
+        if __name__ == "__main__":
+            main(torch.utils.data.DataLoader(torch.rand(8, 4)))
+        """
+    )
+
+
+def test_tasks_fill_each_others_queues(check):
+    """A queue that is empty when its reader starts is filled while the reader waits."""
+    check(
+        """
+        import asyncio
+        import threading
+        import time
+        from collections import deque
+
+        import torch
+
+        table = torch.ones(8, 4, device="cuda")
+
+        class Server:
+            def __init__(self):
+                self.queue = deque()
+                self.jobs = []
+
+            async def serve(self):
+                while True:
+                    if not self.queue:
+                        await asyncio.sleep(0)
+                        continue
+                    batch = [self.queue.popleft() for _ in range(4)]
+                    y = table[:2].sum(0)
+                    for future, value in zip(batch, y.tolist()):  # sync
+                        future.set_result(value)
+
+            def work(self):
+                while True:
+                    while not self.jobs:
+                        time.sleep(0.01)
+                    self.jobs.pop(0)
+                    print(table.sum())  # sync
+
+        server = Server()
+        threading.Thread(target=server.work).start()
+        asyncio.run(server.serve())
+        """
+    )
