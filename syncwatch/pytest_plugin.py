@@ -6,7 +6,6 @@ On a machine without a GPU, marked tests run on the emulated device, so that the
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -63,9 +62,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     maximum, options = _arguments(item)
     import syncwatch
 
-    with ExitStack() as stack:
-        stack.enter_context(syncwatch.watch(max_syncs=maximum, **{"name": item.name, **options}))
-        return (yield)
+    watch = syncwatch.watch(max_syncs=maximum, **{"name": item.name, **options})
+    try:
+        with watch:
+            return (yield)
+    except syncwatch.SyncBudgetExceeded as error:
+        if error.report is not watch.report:  # of a watch in the test itself
+            raise
+        breach = str(error)
+    pytest.fail(breach, pytrace=False)  # the message says where; frames of ours would say nothing
 
 
 def _marked(item: pytest.Item) -> bool:

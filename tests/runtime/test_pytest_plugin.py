@@ -65,6 +65,27 @@ def test_unmarked(gpu):
     assert "1 failed, 3 passed" in out
     assert "test_waits made the host wait for the device: 1 sync, at most 0 allowed" in out
     assert "test_it.py:5" in out
+    # the message is all there is: no frame of the plugin, of pytest or of the watch
+    assert not any(file in out for file in ("pytest_plugin.py", "watch.py", "callers.py")), out
+    assert "Captured" not in out
+
+
+def test_the_tests_own_watch_fails_with_its_traceback(tmp_path):
+    status, out = run_pytest(
+        tmp_path,
+        """
+import syncwatch
+
+@pytest.mark.max_syncs(9)
+def test_waits(gpu):
+    with syncwatch.watch(max_syncs=0, name="decode"):
+        gpu.item()
+""",
+    )
+    assert status == 1
+    assert "decode made the host wait for the device: 1 sync, at most 0 allowed" in out
+    assert ">       with syncwatch.watch(max_syncs=0" in out
+    assert "pytest_plugin.py" not in out
 
 
 def test_the_marker_is_known_and_checked(tmp_path):
