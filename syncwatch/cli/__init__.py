@@ -19,6 +19,7 @@ _LONGEST = max(len(command.name) for command in COMMANDS)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_PIPE = 141  # as shells report a tool whose reader has gone (head, less)
 
 
 class UsageError(Exception):
@@ -71,9 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"syncwatch: {error}", file=sys.stderr)
         return EXIT_ERROR
-    except BrokenPipeError:  # the reader of our output has gone (head, less)
+    except BrokenPipeError:
         _leave_output()
-        return EXIT_ERROR
+        return EXIT_PIPE
     except KeyboardInterrupt:
         print("syncwatch: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED

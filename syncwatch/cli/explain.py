@@ -84,10 +84,11 @@ def readable(markdown: str) -> str:
 
 
 def _print_rich(document: catalog.Document) -> None:
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
+    from syncwatch.report.console import make_console
+
+    console = make_console()
     console.print(headline(document.rule, proof(document)), style="dim", markup=False, highlight=False)
     console.print(Markdown(readable(document.markdown), code_theme="ansi_dark"))
 

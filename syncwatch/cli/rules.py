@@ -92,10 +92,11 @@ def markdown(rules: Catalog) -> str:
 
 def _print_rich(rules: Catalog) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from syncwatch.report.console import make_console
 
     table = Table("rule", "name", "kinds", "shown in", "what it finds", box=box.SIMPLE)
     for row in rows(rules):
         table.add_row(*row)
-    Console().print(table)
+    make_console().print(table)

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from syncwatch.cli.sessions import DEFAULT_SESSION
@@ -83,13 +83,15 @@ def run(args: argparse.Namespace) -> int:
         _select(device, args.devices, stack)
         source = _start(recording)
         if not quiet:
-            print(_first_line(program, source), file=sys.stderr, flush=True)
+            with suppress(BrokenPipeError):  # here and below: the program and its exit status matter more
+                print(_first_line(program, source), file=sys.stderr, flush=True)
         outcome = launch.run(program, saver.save)
         if not recording.ours:  # a child that the program forked ends here, as it would have without us
             raise SystemExit(outcome.status)
         recording.stop()
         saver.save()
-    _report(saver, quiet)
+    with suppress(BrokenPipeError):
+        _report(saver, quiet)
     if outcome.interrupted:
         launch.die_of_interrupt()
     if not outcome.failed and args.fail_over is not None and _over(recording, args.fail_over, quiet):

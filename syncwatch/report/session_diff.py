@@ -8,7 +8,8 @@ from itertools import zip_longest
 from typing import IO
 
 from syncwatch.model import Session, SiteCount
-from syncwatch.report.session_text import count, make_console, per_step, short_op, styled, timed, waited
+from syncwatch.report.console import WIDTH, line_console, placed, styled, width_of, wrapped
+from syncwatch.report.session_text import count, per_step, short_op, timed, waited
 
 _Key = tuple[str, str, str, str]
 _Number = tuple[int, float]  # a line, and its syncs
@@ -82,31 +83,32 @@ def grown(old: Session, new: Session) -> bool:
 
 def total(session: Session, per: bool) -> float:
     """Syncs per step, or in all."""
-    return float(session.totals["per_step"] if per else session.totals.get("count", 0))
+    return float(session.totals.get("per_step" if per else "count") or 0)
 
 
 def print_diff(old: Session, new: Session, file: IO[str] | None = None) -> None:
     """Prints the comparison."""
-    console = make_console(file)
-    for text, style in _lines(old, new):
+    console = line_console(file)
+    for text, style in _lines(old, new, width_of(file)):
         console.print(styled(text, style), highlight=False)
 
 
-def _lines(old: Session, new: Session) -> Iterable[tuple[str, str]]:
+def _lines(old: Session, new: Session, width: int = WIDTH) -> Iterable[tuple[str, str]]:
     per = both_have_steps(old, new)
     unit = " a step" if per else ""
     was, is_now = total(old, per), total(new, per)
-    word = "as many" if was == is_now else ("more" if is_now > was else "fewer")
-    yield f"{per_step(was)} → {per_step(is_now)} syncs{unit}: {word} than before", "bold"
+    word = "as many as" if was == is_now else ("more than" if is_now > was else "fewer than")
+    yield f"{per_step(was)} → {per_step(is_now)} syncs{unit}: {word} before", "bold"
     if timed(old) or timed(new):
         yield f"waited {waited(old)} → {waited(new)} in all", "dim"
     if old.device != new.device:
-        yield f"note: the first ran on {old.device}, the second on {new.device}", "yellow"
+        for line in wrapped("note: ", f"the first ran on {old.device}, the second on {new.device}", width):
+            yield line.plain, "yellow"
     for change in compare(old, new):
-        place = f"{change.path}:{change.line}" + (f" in {change.function}" if change.function else "")
         style = "red" if change.after > change.before else "green"
         yield f"{per_step(change.before):>8} → {per_step(change.after):<8} {change.kind}  {short_op(change.op)}", style
-        yield f"{'':>20}{place}", ""
+        place = [f"{change.path}:{change.line}", *([f"in {change.function}"] if change.function else [])]
+        yield from ((line, "") for line in placed(20, place, width))
     if not compare(old, new):
         yield count(len(_counted(new)), "site") + ", none changed", ""
 

@@ -8,26 +8,29 @@ from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from syncwatch.model import Session, SiteCount
+from syncwatch.report.console import WIDTH, clipped, line_console, placed, styled, width_of, wrapped
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
 SHOWN = 20  # sites in full; the rest is summed up in a line
 _FIRST_STEPS = 1
+_INDENT = 23  # of what belongs to a site: below its kind
+_LEFT = 13  # of what belongs to an allowed one
 
 
 def print_session(session: Session, file: IO[str] | None = None, root: str | None = None, limit: int = SHOWN) -> None:
     """Prints one session. `root` is the folder that its paths are relative to, by default the current one."""
-    console = make_console(file)
-    for line in lines(session, root or os.getcwd(), limit):
-        console.print(line, highlight=False)
+    console = line_console(file)
+    for line in lines(session, root or os.getcwd(), limit, width_of(file)):
+        console.print(line, highlight=False, markup=False)
 
 
 def print_ranks(sessions: Sequence[Session], file: IO[str] | None = None) -> None:
     """Prints the sums of each rank of one run."""
-    console = make_console(file)
-    console.print(styled(f"{len(sessions)} ranks of {command_line(sessions[0])}", "bold"), highlight=False)
+    console = line_console(file)
+    for line in wrapped("", f"{len(sessions)} ranks of {command_line(sessions[0])}", width_of(file), "bold"):
+        console.print(line, highlight=False)
     console.print(f"{'rank':>6} {'syncs':>8} {'per step':>9} {'waited':>11}", highlight=False)
     for session in sessions:
         totals = session.totals
@@ -37,34 +40,21 @@ def print_ranks(sessions: Sequence[Session], file: IO[str] | None = None) -> Non
         console.print(row, highlight=False)
 
 
-def make_console(file: IO[str] | None) -> Console:
-    """A console that writes plain text unless `file` is a terminal, and never narrower than 80 columns there."""
-    from rich.console import Console
-
-    plain = not (file is not None and file.isatty())
-    return Console(file=file, soft_wrap=True, width=None if not plain else 10_000)
-
-
-def styled(text: str, style: str) -> Text:
-    """Text in a style, with nothing in it taken for markup."""
-    from rich.text import Text
-
-    return Text(text, style=style)
-
-
-def lines(session: Session, root: str, limit: int = SHOWN) -> Iterable[Text | str]:
-    """The report, line by line."""
+def lines(session: Session, root: str, limit: int = SHOWN, width: int = WIDTH) -> Iterable[Text | str]:
+    """The report, line by line. `width`: the columns that lines keep to; only a place may be longer."""
     totals = session.totals
     counted = [site for site in session.sites if not site.allowed]
     yield ""
-    yield styled(headline(session), "bold green" if not totals.get("count") else "bold")
-    yield styled(machine(session), "dim")
+    yield from wrapped("", headline(session), width, "bold green" if not totals.get("count") else "bold")
+    yield from wrapped("", machine(session), width, "dim")
     steady = session.steps - _FIRST_STEPS
     if steady > 0:
         in_steps = sum(site.in_steps for site in counted)
-        yield (
+        yield from wrapped(
+            "",
             f"syncs per step: {per_step(totals.get('per_step'))}, the mean of {count(steady, 'step')}; "
-            f"outside them: {totals['count'] - in_steps}"
+            f"outside them: {totals.get('count', 0) - in_steps}",
+            width,
         )
     elif session.steps == 0 and counted:
         yield "no optimizer step was seen: counts are for the whole run"
@@ -72,13 +62,13 @@ def lines(session: Session, root: str, limit: int = SHOWN) -> Iterable[Text | st
         yield ""
         order = sorted(counted, key=lambda site: (-site.in_steps, -site.count, site.path, site.line))
         for site in order[:limit]:
-            yield from site_lines(site, root, steady)
+            yield from site_lines(site, root, steady, width)
         if len(order) > limit:
             rest = sum(site.count for site in order[limit:])
             yield styled(f"  and {count(len(order) - limit, 'more site')} with {count(rest, 'sync')}", "dim")
     yield from hidden(counted)
-    yield from allowed(session)
-    yield from notes(session, counted)
+    yield from allowed(session, width)
+    yield from notes(session, counted, width)
 
 
 def waited(session: Session) -> str:
@@ -123,20 +113,35 @@ def command_line(session: Session) -> str:
     return shlex.join(session.command) if session.command else "a watch"
 
 
-def site_lines(site: SiteCount, root: str, steady: int) -> Iterable[Text | str]:
-    """A site: how often, how long, kind and place; its source line; where inside a library; what to write instead."""
+def site_lines(site: SiteCount, root: str, steady: int, width: int = WIDTH) -> Iterable[Text | str]:
+    """A site: how often, how long, kind and place; its source line; where inside a library; the line of the forward."""
     often = f"{per_step(site.in_steps / steady)}/step" if steady > 0 and site.in_steps else f"{site.count}×"
     rule = f" {site.rule}" if site.rule else ""
-    function = f" in {site.function}" if site.function else ""
-    waited = duration(site.wait_ms)
-    yield styled(f"{often:>10} {waited:>10}  {site.kind.value}{rule}  {short_op(site.op)}", "bold")
-    yield f"{'':>10} {'':>10}  {site.path}:{site.line}{function}"
+    head = f"{often:>10} {duration(site.wait_ms):>10}  {site.kind.value}{rule}"
+    op = short_op(site.op)
+    if len(head) + 2 + len(op) <= width:
+        yield styled(f"{head}  {op}", "bold")
+    else:
+        yield styled(head, "bold")
+        yield from (styled(line, "bold") for line in placed(_INDENT, [op], width))
+    yield from placed(_INDENT, place(site), width)
     source = linecache.getline(os.path.join(root, site.path), site.line).strip()
     if source:
-        yield styled(f"{'':>10} {'':>10}    {clipped(source, 56)}", "cyan")
+        yield styled(f"{'':>{_INDENT}}  {clipped(source, max(20, width - _INDENT - 2))}", "cyan")
     library = library_frame(site)
     if library:
-        yield f"{'':>10} {'':>10}  inside {library}"
+        yield from placed(_INDENT, f"inside {library}".rsplit(" ", 1), width)
+    forward = next((entry for entry in site.stack if entry.endswith(_FORWARD)), None)
+    if forward is not None:
+        yield from placed(_INDENT, ["of the forward pass at", forward.removesuffix(_FORWARD)], width)
+
+
+_FORWARD = " (forward)"
+
+
+def place(site: SiteCount) -> list[str]:
+    """`train.py:9`, and `in step` where there is a function."""
+    return [f"{site.path}:{site.line}", *([f"in {site.function}"] if site.function else [])]
 
 
 def hidden(sites: Sequence[SiteCount]) -> Iterable[Text | str]:
@@ -154,24 +159,31 @@ def hidden(sites: Sequence[SiteCount]) -> Iterable[Text | str]:
             yield f"{number:>10}× {name}"
 
 
-def allowed(session: Session) -> Iterable[Text | str]:
+def allowed(session: Session, width: int = WIDTH) -> Iterable[Text | str]:
     """What was allowed, and why."""
     rows = [site for site in session.sites if site.allowed]
     if rows:
         yield ""
         yield styled("Allowed", "bold")
         for site in rows:
-            yield f"{site.count:>10}× {site.path}:{site.line}  {short_op(site.op)}: {site.reason}"
+            line = f"{site.count:>10}× {site.path}:{site.line}  {short_op(site.op)}: {site.reason}"
+            if len(line) <= width:
+                yield line
+            else:
+                yield f"{site.count:>10}× {site.path}:{site.line}"
+                yield from wrapped(" " * _LEFT, f"{short_op(site.op)}: {site.reason}", width)
 
 
-def notes(session: Session, sites: Sequence[SiteCount]) -> Iterable[Text | str]:
+def notes(session: Session, sites: Sequence[SiteCount], width: int = WIDTH) -> Iterable[Text | str]:
     """What the numbers do not say, and the next steps."""
     untimed = int(session.totals.get("untimed", 0))
     sentences = list(session.limits)
     if untimed and session.device != "emulated":
         sentences.insert(0, f"{count(untimed, 'sync')} could not be timed (shown as -)")
+    if sentences:
+        yield ""
     for sentence in sentences:
-        yield from wrapped("note: ", sentence, "yellow")
+        yield from wrapped("note: ", sentence, width, "yellow")
     advice: dict[str, str] = {}
     for site in sorted(sites, key=lambda site: (-site.in_steps, -site.count)):
         if site.rule and site.rule not in advice:
@@ -182,16 +194,8 @@ def notes(session: Session, sites: Sequence[SiteCount]) -> Iterable[Text | str]:
         yield ""
         yield styled("Next", "bold")
         for rule, remedy in list(advice.items())[:5]:
-            yield from wrapped(f"  {rule}: ", remedy)
-        yield f"  `syncwatch explain {next(iter(advice))}` says why, and shows the repair"
-
-
-def wrapped(head: str, text: str, style: str = "") -> Iterable[Text]:
-    """`text` after `head`, in lines that fit 80 columns."""
-    import textwrap
-
-    for line in textwrap.wrap(text, 80, initial_indent=head, subsequent_indent=" " * len(head)):
-        yield styled(line, style)
+            yield from wrapped(f"  {rule}: ", remedy, width)
+        yield from wrapped("  ", f"`syncwatch explain {next(iter(advice))}` says why, and shows the repair", width)
 
 
 def rule_remedy(rule: str) -> str:
@@ -241,8 +245,3 @@ def per_step(value: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """`1 step`, `3 steps`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def clipped(text: str, width: int) -> str:
-    """The text, shortened to `width` columns."""
-    return text if len(text) <= width else text[: width - 1] + "…"

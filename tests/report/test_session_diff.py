@@ -60,3 +60,10 @@ def test_times_are_left_out_where_nothing_was_timed():
     old, new = [("a.py", 8, 3)], [("a.py", 8, 1)]
     assert "waited" not in text(session(*old), session(*new))
     assert "waited 1.5 ms → 1.5 ms in all" in text(session(*old, device="cuda"), session(*new, device="cuda"))
+
+
+def test_the_first_line_says_more_fewer_or_as_many():
+    three, five = session(("a.py", 8, 3)), session(("a.py", 8, 5))
+    assert text(three, five).startswith("3 → 5 syncs: more than before\n")
+    assert text(five, three).startswith("5 → 3 syncs: fewer than before\n")
+    assert text(three, three).startswith("3 → 3 syncs: as many as before\n")
