@@ -7,7 +7,7 @@ imports anything else of the package.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import msgspec
 
@@ -165,10 +165,27 @@ class SiteCount(msgspec.Struct, frozen=True, kw_only=True):
     via: str = "call"  # as in `Event`, by which `rule` was chosen
 
 
+class Totals(TypedDict, total=False):
+    """Sums over the sites of a session; those that were allowed are in `allowed` alone.
+
+    `wait_ms` sums what could be timed, `untimed` counts what could not. `per_step` is the mean over the steps after
+    the first, None where fewer than two were seen.
+    """
+
+    count: int
+    explicit: int
+    implicit: int
+    allowed: int
+    wait_ms: float | None
+    untimed: int
+    by_kind: dict[str, int]
+    per_step: float | None
+
+
 class Session(msgspec.Struct, kw_only=True):
     """A recorded run: the file between `syncwatch run` and `syncwatch report`.
 
-    `device` is "cuda" or "emulated". `totals` holds sums by kind and for the whole run.
+    `device` is "cuda" or "emulated".
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -180,7 +197,7 @@ class Session(msgspec.Struct, kw_only=True):
     world_size: int = 1
     steps: int = 0
     sites: list[SiteCount] = msgspec.field(default_factory=list)
-    totals: dict[str, Any] = msgspec.field(default_factory=dict)
+    totals: Totals = msgspec.field(default_factory=lambda: Totals())
     # sentences that limit what the numbers mean: "stderr of torch held 3 warnings that have no site"
     limits: list[str] = msgspec.field(default_factory=list)
 
@@ -197,11 +214,11 @@ def to_json(value: msgspec.Struct, *, indent: int = 2) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=indent) + b"\n"
 
 
-def from_json(data: bytes, kind: type[T], *, name: str) -> T:
+def from_json(data: bytes, kind: type[T], *, name: str, remedy: str = "") -> T:
     """Reads what `to_json` wrote.
 
     Raises BrokenFile where `data` is no JSON, lacks a field or carries a newer schema; `name` is the file's name
-    for the message.
+    for the message, and `remedy` says where such files come from.
     """
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
@@ -212,7 +229,8 @@ def from_json(data: bytes, kind: type[T], *, name: str) -> T:
             )
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError as error:
-        raise BrokenFile(f"{name}: not a file that this command can read ({error})") from None
+        hint = f"; {remedy}" if remedy else ""
+        raise BrokenFile(f"{name}: not a file that this command can read ({error}){hint}") from None
 
 
 class _Version(msgspec.Struct):

@@ -59,4 +59,4 @@ def _read(path: str) -> Session:
             data = file.read()
     except OSError as error:
         raise BrokenFile(f"{path}: cannot be read ({error.strerror})") from None
-    return from_json(data, Session, name=path)
+    return from_json(data, Session, name=path, remedy="`syncwatch run` writes session files")

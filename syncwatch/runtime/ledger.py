@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from syncwatch.model import Kind, SiteCount
+from syncwatch.model import Kind, SiteCount, Totals
 from syncwatch.runtime.frames import Place
 
 FIRST_STEPS = 1  # what happens before the end of the first step is set-up and warm-up: it is shown apart
@@ -114,29 +113,26 @@ class Ledger:
             via=first.via,
         )
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Totals:
         """Sums for the whole run, as the session file holds them."""
         return totals_of(self.sites(), self.steps)
 
 
-def totals_of(sites: Iterable[SiteCount], steps: int) -> dict[str, Any]:
-    """Sums over sites: `count` leaves out what was allowed; `wait_ms` sums what could be timed.
-
-    `per_step` is the mean over the steps after the first, None where fewer than two steps were seen.
-    """
+def totals_of(sites: Iterable[SiteCount], steps: int) -> Totals:
+    """Sums over sites, of a run of `steps` steps."""
     rows = list(sites)
     counted = [row for row in rows if not row.allowed]
     by_kind: dict[str, int] = {}
     for row in counted:
         by_kind[row.kind.value] = by_kind.get(row.kind.value, 0) + row.count
     steady = steps - FIRST_STEPS
-    return {
-        "count": sum(row.count for row in counted),
-        "explicit": sum(row.count for row in counted if row.explicit),
-        "implicit": sum(row.count for row in counted if not row.explicit),
-        "allowed": sum(row.count for row in rows if row.allowed),
-        "wait_ms": round(sum(row.wait_ms or 0.0 for row in counted), 4),
-        "untimed": sum(row.count for row in counted if row.wait_ms is None),
-        "by_kind": dict(sorted(by_kind.items())),
-        "per_step": round(sum(row.in_steps for row in counted) / steady, 4) if steady > 0 else None,
-    }
+    return Totals(
+        count=sum(row.count for row in counted),
+        explicit=sum(row.count for row in counted if row.explicit),
+        implicit=sum(row.count for row in counted if not row.explicit),
+        allowed=sum(row.count for row in rows if row.allowed),
+        wait_ms=round(sum(row.wait_ms or 0.0 for row in counted), 4),
+        untimed=sum(row.count for row in counted if row.wait_ms is None),
+        by_kind=dict(sorted(by_kind.items())),
+        per_step=round(sum(row.in_steps for row in counted) / steady, 4) if steady > 0 else None,
+    )

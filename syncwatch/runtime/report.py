@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import linecache
 import os
-from typing import Any, Literal
+from typing import Literal
 
-from syncwatch.model import Session, SiteCount, to_json
+from syncwatch.model import Session, SiteCount, Totals, to_json
 from syncwatch.runtime.advice import remedy
 from syncwatch.runtime.ledger import Ledger, totals_of
 from syncwatch.runtime.recorder import RECORDER
@@ -61,7 +61,7 @@ class Report:
         return list(self._ledger.limits)
 
     @property
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Totals:
         """Sums, as the session file holds them."""
         return totals_of(self._ledger.sites(), self._ledger.steps)
 

@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Session:
         data = Path(path).read_bytes()
     except OSError as error:
         raise BrokenFile(f"{path}: cannot be read ({error.strerror})") from None
-    return from_json(data, Session, name=str(path))
+    return from_json(data, Session, name=str(path), remedy="`syncwatch run` writes session files")
 
 
 def path_of_rank(path: str, rank: int, world_size: int) -> str:
