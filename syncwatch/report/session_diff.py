@@ -83,7 +83,8 @@ def grown(old: Session, new: Session) -> bool:
 
 def total(session: Session, per: bool) -> float:
     """Syncs per step, or in all."""
-    return float(session.totals.get("per_step" if per else "count") or 0)
+    found = session.totals.get("per_step") if per else session.totals.get("count")
+    return float(found or 0)
 
 
 def print_diff(old: Session, new: Session, file: IO[str] | None = None) -> None:
