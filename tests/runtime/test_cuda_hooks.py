@@ -115,6 +115,28 @@ def test_data_parallel_training_is_named_as_a_limit(cuda):
     assert cuda.mode == 0
 
 
+def test_what_data_parallel_training_waits_for_in_its_forward_pass(cuda, clock, monkeypatch):
+    import torch.distributed as dist
+    from torch._C._distributed_c10d import Logger
+
+    before = Logger.set_runtime_stats_and_log
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+        model.device_type = "cuda"  # as far as the hook looks
+        with syncwatch.watch() as report:
+            for _ in range(14):
+                model(torch.ones(1, 2)).sum().backward()  # the line
+    finally:
+        dist.destroy_process_group()
+    (first, second) = report.sites
+    # statistics of the ten iterations after the first, eight events each; the buckets are built anew once
+    assert (first.kind.value, first.count, second.kind.value, second.count) == ("event-wait", 80, "tensor-read", 2)
+    assert {first.op, second.op} == {"torch.nn.parallel.DistributedDataParallel.forward"}
+    assert first.function.endswith("test_what_data_parallel_training_waits_for_in_its_forward_pass")
+    assert Logger.set_runtime_stats_and_log is before
+
+
 def test_blocking_launches_are_named_as_a_limit(cuda, monkeypatch):
     with syncwatch.watch() as report:
         pass

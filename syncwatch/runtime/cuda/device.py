@@ -16,6 +16,7 @@ from syncwatch.runtime.cuda.clocks import Clock, ClockHook, Marks
 from syncwatch.runtime.cuda.copies import PageableCopyHook
 from syncwatch.runtime.cuda.debug_mode import DebugModeHook
 from syncwatch.runtime.cuda.lingering import Lingering
+from syncwatch.runtime.cuda.parallel import DataParallelHook
 from syncwatch.runtime.cuda.unreported import UnreportedHook
 from syncwatch.runtime.cuda.waits import WaitHook
 from syncwatch.runtime.frames import Frames
@@ -71,6 +72,7 @@ class CudaSource:
                 UnreportedHook(unreported_ops(), clock, marks),
                 PageableCopyHook(clock, marks),
                 WaitHook(clock, marks, self._warnings.paused),
+                DataParallelHook(clock, marks, self._warnings.paused),
                 AllocatorHook(clock, marks),
             ]
         )

@@ -14,12 +14,6 @@ from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
 
-DDP_LIMIT = "waits while DistributedDataParallel is set up are not counted: torch does not report them to Python"
-UNUSED_LIMIT = (
-    "DistributedDataParallel(find_unused_parameters=True) waits once in every backward with a parameter that was not "
-    "used; torch prints that to stderr, where it has no site, and it is not counted"
-)
-
 
 class WaitHook:
     """Times torch.cuda.synchronize, Event.synchronize, Stream.synchronize and the barriers of NCCL groups.
@@ -45,23 +39,6 @@ class WaitHook:
                 if owner is not None:
                     op = f"torch.distributed.{name}"
                     self._wrap(sink, owner, name, Kind.COLLECTIVE, op, only_if=_on_nccl)
-
-        self._watch_ddp(sink)
-
-    def _watch_ddp(self, sink: Sink) -> None:
-        parallel = torch.nn.parallel.DistributedDataParallel
-        original = parallel.__init__
-
-        def construct(module: Any, *args: Any, **kwargs: Any) -> None:
-            sink.limit(DDP_LIMIT)
-            with self._paused():
-                original(module, *args, **kwargs)
-            if getattr(module, "find_unused_parameters", False):
-                sink.limit(UNUSED_LIMIT)
-
-        construct.__doc__ = original.__doc__
-        construct.__wrapped__ = original  # type: ignore[attr-defined]
-        self._patches.set(parallel, "__init__", construct)
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
