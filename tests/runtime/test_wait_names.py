@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+
 import pytest
 
 from syncwatch.runtime.recorder import RECORDER
@@ -35,8 +38,6 @@ def test_the_arguments_of_a_python_function_decide_the_kind(cuda, monkeypatch, t
 
 def _name_of_wait(call):
     """What a wait at the bottom of `call(wait)` is called."""
-    import sys
-
     from syncwatch.runtime.cuda.naming import named, trail
 
     found = []
@@ -69,8 +70,6 @@ class OnDevice(torch.Tensor):
     ],
 )
 def test_the_index_decides_what_indexing_waits_for(index, kind):
-    import sys
-
     from syncwatch.runtime.cuda.naming import Trail, named
 
     found = []
@@ -79,7 +78,9 @@ def test_the_index_decides_what_indexing_waits_for(index, kind):
     OnDevice.wait = staticmethod(lambda: found.append(named(Trail([], sys._getframe(2), None))))
     x[index]
     x[torch.ones(2).argmax()]
-    name, picked = found
+    x[torch.arange(2)]
+    name, picked, beside = found
+    assert beside.kind.value == "upload"
     assert (name.op, name.kind.value) == ("torch.Tensor.__getitem__", kind)
     assert (picked.op, picked.kind.value) == ("torch.Tensor.__getitem__", "scalar-read")
 
@@ -114,3 +115,32 @@ def test_a_layer_inside_a_container_gives_the_name(cuda, monkeypatch):
         torch.nn.Sequential(torch.nn.BatchNorm1d(2))(torch.ones(2, 2))
 
     assert _name_of_wait(forward).op == "torch.nn.BatchNorm1d.forward"
+
+
+def test_a_wrapped_method_has_the_name_of_the_one_that_runs(cuda, monkeypatch):
+    class Model(torch.nn.Module):
+        @functools.wraps(torch.nn.Module.to)
+        def to(self, *args):
+            return super().to(*args)
+
+    def move(wait):
+        monkeypatch.setattr(torch.nn.Module, "_apply", wait)
+        Model().to("cpu")
+
+    assert _name_of_wait(move).op == "torch.nn.Module.to"
+
+
+@pytest.mark.skipif(not hasattr((lambda: 0).__code__, "co_positions"), reason="Python 3.10 knows no expressions")
+def test_a_partial_function_has_the_name_of_what_it_calls():
+    from syncwatch.runtime.cuda.naming import written_name
+
+    found = []
+
+    class Size:
+        def __index__(self):
+            found.append(written_name(sys._getframe(1)))
+            return 2
+
+    make = functools.partial(torch.zeros, dtype=torch.float32)
+    make(Size())
+    assert found[0] == "torch.zeros"

@@ -7,6 +7,7 @@ reader of the source would call it (`torch.nn.utils.clip_grad_norm_`, not the `b
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import sys
@@ -44,8 +45,9 @@ _PASS_ON = frozenset(
     }
 )
 # operations whose duration is not that of their wait: they do work of their own, in other threads or for long
-_UNTIMED = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
+BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 _GET = "torch.Tensor.__getitem__"
+_COUNTING = ("torch.arange", "torch.randperm")  # often written in an index, on the default device
 _ANOMALY = "torch.autograd.detect_anomaly"
 # modules that only call others: what waits is the layer inside
 _CONTAINERS = (torch.nn.Sequential, torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
@@ -89,7 +91,7 @@ def trail(frame: FrameType | None, frames: Frames) -> Trail:
 
 def start_of(way: Trail) -> float | None:
     """When the operation that waited began, as far as a wrapper around it can tell."""
-    if way.innermost is None or way.innermost.op in _UNTIMED:
+    if way.innermost is None or way.innermost.op in BACKWARD:
         return None
     return way.innermost.start
 
@@ -98,7 +100,7 @@ def named(way: Trail) -> Named:
     """The public name and the kind. Slow: call it once per site."""
     candidates = list(_candidates(way))
     op = candidates[0][0] if candidates else "torch"
-    if op in _UNTIMED and torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
+    if op in BACKWARD and torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
         return Named(Kind.SCALAR_READ, _ANOMALY, False)  # not the pass but the mode reads each gradient
     # The outermost operation that the facts expect to wait says the kind.
     for name, operation in candidates:
@@ -196,6 +198,10 @@ def _evaluate(node: ast.expr | None, frame: FrameType) -> Any:
     if isinstance(node, (ast.Tuple, ast.List)):
         items = [_evaluate(item, frame) for item in node.elts]
         return tuple(items) if isinstance(node, ast.Tuple) else items
+    if isinstance(node, ast.Call) and not any(given.arg in ("device", "dtype", None) for given in node.keywords):
+        if name_of(look_up(node.func, frame)) in _COUNTING:
+            return torch.empty(1, dtype=torch.int64)  # stands for them: where they are is what matters
+        raise _UnknownValue
     value = look_up(node, frame)
     if value is None:
         raise _UnknownValue
@@ -243,7 +249,8 @@ def public_name(frame: FrameType) -> str | None:
 def _method_name(kind: type, code: CodeType) -> str | None:
     if issubclass(kind, torch.Tensor):
         return f"torch.Tensor.{code.co_name}"
-    home = next((base for base in kind.__mro__ if _defines(base, code)), kind)
+    own = (base for base in kind.__mro__ if getattr(vars(base).get(code.co_name), "__code__", None) is code)
+    home = next(own, None) or next((base for base in kind.__mro__ if _defines(base, code)), kind)
     # The classes of torch from the object's own to the one that has the method; the facts may know any of them.
     classes = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "torch" and issubclass(base, home)]
     names = [name for base in classes or [home] for name in _names_in_class(base, code.co_name)]
@@ -302,6 +309,8 @@ def written_name(frame: FrameType) -> str | None:
     if not isinstance(expression, ast.Call):
         return None
     value = look_up(expression.func, frame)
+    while isinstance(value, functools.partial):
+        value = value.func
     if value is None:
         return f"torch.Tensor.{expression.func.attr}" if isinstance(expression.func, ast.Attribute) else None
     if isinstance(expression.func, ast.Attribute) and isinstance(getattr(value, "__self__", None), torch.Tensor):
