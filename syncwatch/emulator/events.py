@@ -20,7 +20,7 @@ from syncwatch.facts.observe import describe, describe_call
 from syncwatch.facts.table import Fact, judge
 from syncwatch.model import Kind
 from syncwatch.runtime import scope
-from syncwatch.runtime.cuda.naming import Named, Trail, named, trail
+from syncwatch.runtime.cuda.naming import BACKWARD, Named, Trail, named, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink
 
@@ -150,8 +150,11 @@ class Events:
 def _knows_better(name: Named, kind: Kind) -> bool:
     """Whether the operation at the bottom says more of the wait than the public one, whose arguments may not be known.
 
-    The facts have no word for some public operations, and several for others; but a copy has one direction.
+    The facts have no word for some public operations, and several for others; but a copy has one direction. A pass
+    backward is one operation of which nobody sees the inside on a GPU either.
     """
+    if name.op in BACKWARD:
+        return False
     copies = (Kind.UPLOAD, Kind.TENSOR_READ, Kind.PAGEABLE_ASYNC)
     return name.kind is Kind.STREAM_WAIT or name.op == _INDEXING or (kind in copies and name.kind in copies)
 
