@@ -135,7 +135,7 @@ def _probe() -> None:
     global _probed
     if _probed:
         return
-    from syncwatch.emulator.values import emulated
+    from syncwatch.emulator.values import ALLOCATED, emulated
 
     with torch.enable_grad():
         leaf = emulated(torch.zeros(())).requires_grad_()
@@ -146,3 +146,4 @@ def _probe() -> None:
                 raise EmulationUnavailable(TOO_LATE) from None
             raise
     _probed = True
+    ALLOCATED.any = False

@@ -42,9 +42,10 @@ LARGE: Final = 1 << 20  # bytes: CUDA's allocator keeps larger blocks in segment
 
 
 class _Allocated:
-    """Bytes of the large device tensors made so far."""
+    """What has been made on the device so far."""
 
-    large = 0
+    large = 0  # bytes of the large device tensors
+    any = False  # a tensor, since the cache was last emptied, or it was not empty then
 
 
 ALLOCATED = _Allocated()
@@ -58,6 +59,7 @@ def emulated(value: torch.Tensor, index: int = 0) -> torch.Tensor:
         return emulated_layout(value, index)
     if value.nbytes > LARGE:
         ALLOCATED.large += value.nbytes
+    ALLOCATED.any = True
     outer: torch.Tensor = _create(value.shape, value.dtype)
     if outer.stride() != value.stride() or value.storage_offset():
         outer = _as_strided(_meta_keys, outer, value.shape, value.stride(), value.storage_offset())

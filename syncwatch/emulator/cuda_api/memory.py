@@ -78,12 +78,15 @@ max_memory_reserved = memory_reserved
 
 
 def empty_cache() -> None:
-    if EVENTS.listening:
-        live = sum(size for index in range(GPUS.count) for size in _storages(index).values() if size > LARGE)
-        # large tensors that are gone have left segments in the cache that can be given back; small ones share theirs
-        if FIGURES.large_then + ALLOCATED.large - FIGURES.allocated_then > live:
-            EVENTS.api("torch.cuda.empty_cache")
-        FIGURES.large_then, FIGURES.allocated_then = live, ALLOCATED.large
+    sizes = [size for index in range(GPUS.count) for size in _storages(index).values()]
+    large = sum(size for size in sizes if size > LARGE)
+    # Large tensors that are gone have left segments in the cache that can be given back. Small ones share theirs,
+    # which are surely free once all of them are gone.
+    gone = FIGURES.large_then + ALLOCATED.large - FIGURES.allocated_then > large
+    if gone or (ALLOCATED.any and not sizes):
+        EVENTS.api("torch.cuda.empty_cache")
+    FIGURES.large_then, FIGURES.allocated_then = large, ALLOCATED.large
+    ALLOCATED.any = bool(sizes)
     FIGURES.reserved.clear()
 
 
