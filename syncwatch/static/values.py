@@ -96,6 +96,7 @@ MARKS: Final = {
     "host-made": "it was created on the host inside the function that runs, from no data of the caller",
     "pinned-source": "it came from a pinned tensor through an operation that loses the pinning",
     "coarse": "its type is known from the annotation of a whole dictionary only, whose entries may differ",
+    "open": "it may as well be a structure (a batch, a model's output) whose entries are tensors as it is",
     "module-input": "assumed: an argument of forward, on the module's device",
 }
 

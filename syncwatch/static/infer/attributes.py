@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from syncwatch.static.infer import unknown
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.text import words
 from syncwatch.static.infer.types import class_attr, class_of, library_types, type_name
@@ -213,6 +214,10 @@ def _of_library_type(m: Interpreter, v: Value, types: tuple[str, ...], name: str
 
 
 def _of_tensor(m: Interpreter, v: Tensor, name: str) -> Value:
+    if "open" in v.marks:
+        found = unknown.attribute(m, v, name)
+        if found is not None:
+            return found
     attribute = ATTRIBUTES.get(f"torch.Tensor.{name}")
     if attribute is not None:
         return attribute(m, v, name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from syncwatch.static import ir
-from syncwatch.static.infer import attributes, events, functions, hazards, instances
+from syncwatch.static.infer import attributes, events, functions, hazards, instances, unknown
 from syncwatch.static.infer.hazards import copies
 from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.types import class_attr, library_types, type_name
@@ -48,6 +48,7 @@ def eval_call(m: Interpreter, node: ir.Call) -> Value:
     func = m.eval(func_node)
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
+    mappings: list[Value] = []
     star = False
     for arg in node.args:
         value = m.eval(arg.value)
@@ -60,15 +61,18 @@ def eval_call(m: Interpreter, node: ir.Call) -> Value:
                 args.extend(inner.items)
         elif arg.star == "**":
             star = _spread_mapping(value, kwargs) or star
+            mappings.append(value)
         elif arg.name:
             kwargs[arg.name] = value
         else:
             args.append(value)
     m.frame.pos = node.pos
-    if type(func_node) is ir.Attr and _assumed_move(func, func_node.attr):
-        return _unknown_method(m, func_node, args)
+    if func is UNKNOWN and type(func_node) is ir.Attr and func_node.attr in ("to", "cuda"):
+        return unknown.moved(m, func_node, args, kwargs)
     m.configured.called(m, node, func)
     value = call(m, func, tuple(args), kwargs, star, node)
+    if value is UNKNOWN:
+        value = unknown.called(m, func, node, (*args, *kwargs.values(), *mappings))
     value = m.configured.returned(m, node, func, args, value)
     if type(func) in (Bound, Lib):
         copies.wrote(m, node, func, args, kwargs)
@@ -107,18 +111,6 @@ def _super(m: Interpreter, node: ir.Call) -> Value:
     if frame.func is None or frame.func.owner is None or frame.receiver is None:
         return UNKNOWN
     return Super(frame.func.owner, frame.receiver)
-
-
-def _assumed_move(func: Value, name: str) -> bool:
-    return func is UNKNOWN and name in ("cuda", "to", "cpu", "pin_memory")
-
-
-def _unknown_method(m: Interpreter, node: ir.Attr, args: list[Value]) -> Value:
-    """`x.cuda()` on something unknown: what has such a method is a tensor or a module, and is there afterwards.
-
-    Only `.cuda()` says so of itself; `to` takes devices, types and other tensors, and stays unknown.
-    """
-    return UNKNOWN
 
 
 def call(m: Interpreter, func: Value, args: Args, kwargs: Kwargs, star: bool = False, node: Any = None) -> Value:
@@ -353,7 +345,8 @@ def assign(m: Interpreter, target: Any, value: Value) -> None:
 
         owner, index = m.eval(target.value), m.eval(target.index)
         m.frame.pos = target.pos
-        set_item(m, owner, index, value, target)
+        if not unknown.stored(m, target, owner, value):
+            set_item(m, owner, index, value, target)
     elif kind is ir.Star:
         assign(m, target.value, value)
 

@@ -11,7 +11,7 @@ from syncwatch import facts
 from syncwatch.facts.describe import UNKNOWN as NO_ARG
 from syncwatch.facts.describe import Arg, Call
 from syncwatch.model import Certainty, Event, Heat, Kind, Site
-from syncwatch.static.infer import hazards
+from syncwatch.static.infer import doubt, hazards
 from syncwatch.static.infer.text import source_text
 from syncwatch.static.ir import Pos
 from syncwatch.static.library.protocol import lineage
@@ -327,7 +327,7 @@ def ask(
             best = prediction
     if best is None:
         return False
-    if hits and (_vague(op, best.kind, args, kwargs) or (hits < total and _starts_as_number(op, args))):
+    if hits and (doubt.is_vague(op, best.kind, args, kwargs) or (hits < total and doubt.starts_as_number(op, args))):
         certainty = Certainty.POSSIBLE
     elif hits == 0:
         certainty = Certainty.POSSIBLE
@@ -348,30 +348,6 @@ def ask(
     return hits == total
 
 
-# What is only held for a tensor: entries of a dictionary by its annotation, and parameters that have none.
-VAGUE = frozenset({"coarse", "guessed"})
-
-
-def _vague(op: str, kind: Kind, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
-    """Whether what is read, as a size, an element or a truth, is rather a number or a list than a tensor."""
-    if kind not in _READS:
-        return False
-    marks = VAGUE if kind is Kind.SCALAR_READ else frozenset({"coarse"})
-    asked = args if op.rpartition(".")[2] in _ASKED else args[1:]
-    return any(type(v) is Tensor and not marks.isdisjoint(v.marks) for v in (*asked, *kwargs.values()))
-
-
-def _starts_as_number(op: str, args: Sequence[Value]) -> bool:
-    """Whether an element is set to what is a device tensor by then, and only began as a number (`total = 0`)."""
-    if not op.endswith("__setitem__") or len(args) < 3 or type(args[2]) is not Union:
-        return False
-    held = args[2].members
-    return any(type(v) is Const for v in held) and any(type(v) is Tensor and v.device == "cuda" for v in held)
-
-
-_ASKED = frozenset({"__bool__", "__index__", "__contains__", "__format__"})
-
-
 def _combinations(slots: Sequence[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
     """What the arguments can be together: those that are open in the same way come from one decision (`-v, v`)."""
     decisions = [tuple(type(v) for v in s) for s in slots]
@@ -383,7 +359,6 @@ def _combinations(slots: Sequence[tuple[Value, ...]]) -> Iterator[tuple[Value, .
 
 # What they switch on waits later, in the backward pass.
 _SWITCHES = frozenset({"torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly"})
-_READS = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ})
 _COMPLETING = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ, Kind.DYNAMIC_SHAPE})
 
 
@@ -424,7 +399,7 @@ def record(
     if not line or m.muted:
         return
     heat = Heat.GUARDED if frame.guarded else Heat(frame.heat)
-    if frame.guarded == "rank" and frame.heat == "step" and kind in _READS and m.mode("ranks") == TRUE:
+    if frame.guarded == "rank" and frame.heat == "step" and kind in doubt.READS and m.mode("ranks") == TRUE:
         # all other ranks wait for this one at the next collective
         via, heat = "rank-0", Heat.STEP
     m.recorder.add(

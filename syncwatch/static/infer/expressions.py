@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from syncwatch.static import ir
-from syncwatch.static.infer import attributes, calls, formatting, operators, subscripts
+from syncwatch.static.infer import attributes, calls, formatting, operators, subscripts, unknown
 from syncwatch.static.infer.guards import rare_side
 from syncwatch.static.infer.machine import Interpreter, evaluates
 from syncwatch.static.infer.narrowing import narrow, widen
@@ -54,8 +54,8 @@ def _name(m: Interpreter, node: ir.Name) -> Value:
     if m.names_devices and m.configured.device(node):
         return m.accelerator()
     value = m.load(node.id)
-    if value is UNKNOWN and is_device_name(m, node.id):
-        return m.accelerator()
+    if value is UNKNOWN:
+        return m.accelerator() if is_device_name(m, node.id) else unknown.named(m, node.id)
     return value
 
 
@@ -69,7 +69,8 @@ def _attr(m: Interpreter, node: ir.Attr) -> Value:
         return m.accelerator()
     value = m.eval(node.value)
     m.frame.pos = node.pos
-    return attributes.get_attr(m, value, node.attr)
+    found = attributes.get_attr(m, value, node.attr)
+    return unknown.named(m, node.attr) if found is UNKNOWN else found
 
 
 @evaluates(ir.Call)

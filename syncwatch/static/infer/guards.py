@@ -111,7 +111,7 @@ def _keeps(m: Interpreter, block: ir.Block, subject: Any, returned: list[str]) -
     if type(subject) is ir.Attr and made_in_step(m, subject.value):
         return False
     names = _dotted(subject)
-    for target, _ in _assigned(block):
+    for target, _ in assigned(block):
         if type(target) is ir.Sub and _dotted(target.value) == names:
             return True
         if type(subject) is ir.Attr and type(target) is ir.Attr and _dotted(target) == names == returned:
@@ -121,13 +121,13 @@ def _keeps(m: Interpreter, block: ir.Block, subject: Any, returned: list[str]) -
 
 def _looked_up(block: ir.Block, name: str) -> Any:
     """The container that a variable's value is looked up in, None where it is not."""
-    for target, value in _assigned(block):
+    for target, value in assigned(block):
         if type(target) is ir.Name and target.id == name and type(value) is ir.Call and _last_name(value) == "get":
             return value.func.value if type(value.func) is ir.Attr else None
     return None
 
 
-def _assigned(block: Any) -> list[tuple[Any, Any]]:
+def assigned(block: Any) -> list[tuple[Any, Any]]:
     """Every target that a block assigns to, with what it gets."""
     found: list[tuple[Any, Any]] = []
     for s in block:
@@ -138,7 +138,7 @@ def _assigned(block: Any) -> list[tuple[Any, Any]]:
             found.append((s.target, s.value))
         elif kind in (ir.If, ir.While, ir.ForStmt, ir.With, ir.Try):
             for inner in ("body", "orelse", "final"):
-                found += _assigned(getattr(s, inner, None) or ())
+                found += assigned(getattr(s, inner, None) or ())
     return found
 
 
@@ -165,7 +165,7 @@ def changes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:
     for subject, other in ((test.left, test.rights[0]), (test.rights[0], test.left)):
         if type(subject) is not ir.Attr or made_in_step(m, subject.value):
             continue
-        for target, value in _assigned(body):
+        for target, value in assigned(body):
             if (
                 type(target) is ir.Attr
                 and _dotted(target) == _dotted(subject)

@@ -356,19 +356,14 @@ def makes_once(m: Interpreter, test: Any, body: ir.Block) -> bool:
         value = test.value
         if type(value) is ir.Call and _names(value.func) in (["hasattr"], ["len"]) and value.args:
             subject = value.args[0].value
-        elif type(value) in (ir.Attr, ir.Sub):
+        elif type(value) in (ir.Attr, ir.Sub, ir.Name):
             subject = value
     if subject is None:
         return False
     names = _names(subject)
-    if type(subject) is ir.Attr and made_in_step(m, subject.value):
+    if type(subject) in (ir.Attr, ir.Name) and made_in_step(m, subject.value if type(subject) is ir.Attr else subject):
         return False
-    targets: list[Any] = []
-    for s in body:
-        if isinstance(s, ir.Assign):
-            targets += s.targets
-        elif isinstance(s, ir.AnnAssign):
-            targets.append(s.target)
+    targets = [target for target, _ in guards.assigned(body)]
     return bool(names) and any(names == _names(t)[: len(names)] and type(t) in (ir.Attr, ir.Sub) for t in targets)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from syncwatch.static import ir
-from syncwatch.static.infer import events, hazards
+from syncwatch.static.infer import doubt, events, hazards
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_attr
 from syncwatch.static.library import protocol
@@ -261,9 +261,9 @@ def tensor_operator(m: Interpreter, name: str, left: Value, right: Value, inplac
 
 def vague(made: Value, *sources: Value) -> Value:
     """What is computed from a value that may be no tensor after all is one no more surely than that is."""
-    if type(made) is not Tensor or any(type(v) is Tensor and events.VAGUE.isdisjoint(v.marks) for v in sources):
+    if type(made) is not Tensor or any(type(v) is Tensor and doubt.VAGUE.isdisjoint(v.marks) for v in sources):
         return made
-    kept = frozenset(mark for v in sources if type(v) is Tensor for mark in v.marks & events.VAGUE)
+    kept = frozenset(mark for v in sources if type(v) is Tensor for mark in v.marks & doubt.VAGUE)
     return msgspec.structs.replace(made, marks=made.marks | kept) if kept else made
 
 
@@ -300,7 +300,7 @@ def _unary(m: Interpreter, op: str, v: Value) -> Value:
     if type(v) is Tensor:
         name = {"-": "neg", "~": "bitwise_not", "+": "positive"}[op]
         model = protocol.MODELS.get(f"torch.Tensor.{name}") or protocol.DEFAULTS.get("torch.Tensor.")
-        return v if model is None else model(m, LibCall(f"torch.Tensor.{name}", (), {}, v))
+        return v if model is None else vague(model(m, LibCall(f"torch.Tensor.{name}", (), {}, v)), v)
     if type(v) is Const and v.kind in _NUMERIC:
         try:
             return const(-v.value if op == "-" else ~v.value if op == "~" else v.value)

@@ -63,8 +63,8 @@ def get_item(m: Interpreter, value: Value, index: Value, node: Any) -> Value:
 def _get(m: Interpreter, v: Value, index: Value, node: Any) -> Value:
     kind = type(v)
     if kind is Tensor:
-        if type(index) is Const and index.kind == "str":
-            return UNKNOWN  # it is not a tensor after all
+        if type(index) in (Const, Host) and index.kind == "str":
+            return v if "open" in v.marks else UNKNOWN  # it is not a tensor after all
         events.ask(m, ("torch.Tensor.__getitem__",), (v, index), {}, via="subscript", node=getattr(node, "value", None))
         return vague(tensor_item(m, v, index), v)
     if kind is Obj:

@@ -200,6 +200,8 @@ def is_instance_of(v: Value, name: str) -> bool | None:
         return type(v) in (Func, Bound, Partial) or None
     if name in ("torch.nn.Parameter",) and type(v) is Tensor:
         return None
+    if type(v) is Tensor and "open" in v.marks and name != "object":
+        return None
     if name in ("torch.FloatTensor", "torch.LongTensor", "torch.cuda.FloatTensor"):
         return None if type(v) is Tensor else False
     if type(v) is Host and v.kind in ("number",) and name in ("int", "float"):

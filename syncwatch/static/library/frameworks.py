@@ -136,6 +136,8 @@ def prepared(m: Machine, obj: Value, value: Value) -> Value:
     where = _where(m, obj)
     if type(value) is Union:
         return join_all(prepared(m, obj, v) for v in value.members)
+    if type(value) is Iter and value.type == "batches":
+        return to_device(m, value, where)
     if type(value) is Obj:
         if LOADER in types_of(value):
             with m.part(("prepared", id(value) % 4096)):

@@ -73,7 +73,8 @@ def assumed_batch(m: Machine) -> Value:
     """A batch on the accelerator: whatever is taken out of it is a tensor there."""
     made = m.new("syncwatch.DeviceBatch")
     accelerator = m.accelerator()
-    m.setattr(made, "<device>", Tensor(accelerator.type, accelerator.sure, index=None, requires_grad=False))
+    entry = Tensor(accelerator.type, accelerator.sure, requires_grad=False, marks=frozenset({"guessed"}))
+    m.setattr(made, "<device>", entry)
     return made
 
 

@@ -62,6 +62,7 @@ def collated(m: Machine, sample: Value, size: int | None, pinned: bool | None, d
             pinned=pinned if device == "cpu" else False,
             dense=True,
             requires_grad=False,
+            marks=sample.marks & {"open", "guessed"},
         )
     if kind is Array:
         return Tensor(
@@ -188,6 +189,8 @@ def _batches(m: Machine, call: LibCall) -> Value:
     if "<star>" in obj.slots and "pin_memory" not in obj.slots:
         pinned = None
     sample = sample_of(m, obj.slots.get("dataset", UNKNOWN))
+    if sample is UNKNOWN:
+        sample = _unknown_batch(None)
     size = obj.slots.get("batch_size")
     collate = obj.slots.get("collate_fn")
     if size == NONE and "batch_sampler" not in obj.slots:
@@ -202,13 +205,13 @@ def _batches(m: Machine, call: LibCall) -> Value:
     if pinned:
         batch = pin(m, batch)
     if batch is UNKNOWN:
-        batch = _unknown_batch(obj)
+        batch = _unknown_batch(pinned)
     return Iter(None, batch, type="batches")
 
 
-def _unknown_batch(obj: Obj) -> Value:
-    """Nothing is known of the items; that a loader's batch is on the host is said by `place_of_batches` alone."""
-    return UNKNOWN
+def _unknown_batch(pinned: bool | None) -> Value:
+    """Nothing is known of the items, but that a loader makes its batches on the host."""
+    return Tensor("cpu", False, pinned=pinned, marks=frozenset({"open", "guessed"}))
 
 
 @model(f"{LOADER}.__len__", f"{_DATASET}.__len__", "torch.utils.data.Sampler.__len__")

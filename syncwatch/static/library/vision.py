@@ -2,26 +2,80 @@
 
 from __future__ import annotations
 
+import re
+
 from syncwatch.static.library.modules import loaded, where_of
 from syncwatch.static.library.protocol import (
     BASES,
+    MODELS,
     PREFIX_BASES,
     LibCall,
     Machine,
+    attribute,
     default,
     model,
 )
-from syncwatch.static.library.tensors import Where, given, result, tensors
+from syncwatch.static.library.tensors import Where, given, replaced, result, tensors
+from syncwatch.static.library.torch_layer_calls import output
 from syncwatch.static.values import (
     INT,
     NONE,
     TRUE,
     UNKNOWN,
+    Bound,
     Host,
+    Iter,
+    Lib,
     Obj,
     Tensor,
     Value,
 )
+
+_PRETRAINED = "torchvision.PretrainedModel"
+BASES[_PRETRAINED] = ("torch.nn.Module",)
+_PART = re.compile(
+    r"^(features|classifier|fc|heads?|layers?\d*|conv\d*|bn\d*|relu|act\d*|maxpool|avgpool|backbone|encoder|decoder|stem|"
+    r"blocks|norm|patch_embed|rpn|roi_heads|conv_\w+|stages?|body|fpn|proj|Mixed_\w+|Conv2d_\w+|transition\d|denseblock\d)$"
+)
+
+
+@attribute(f"{_PRETRAINED}.*")
+def _part(m: Machine, obj: Value, name: str) -> Value:
+    """A part of a model, which moves with it."""
+    if type(obj) is not Obj or not _PART.match(name):
+        return Bound(Lib(f"torch.nn.Module.{name}"), obj) if f"torch.nn.Module.{name}" in MODELS else UNKNOWN
+    with m.part(("part", name)):
+        made = m.new(_PRETRAINED)
+    for slot in ("training", "<weights>"):
+        if slot in obj.slots:
+            m.setattr(made, slot, obj.slots[slot])
+    m.setattr(obj, name, made)
+    return made
+
+
+@model(f"{_PRETRAINED}.__call__", f"{_PRETRAINED}.forward")
+def _run(m: Machine, call: LibCall) -> Value:
+    """Scores; of detectors and segmenters, dictionaries of them."""
+    made = output(m, call)
+    if type(call.self) is Obj and "<open>" in call.self.slots:
+        return replaced(made, shape=None, dtype=None, marks=made.marks | {"open", "guessed"})
+    return made
+
+
+@model(f"{_PRETRAINED}.__getitem__")
+def _layer(m: Machine, call: LibCall) -> Value:
+    """A layer of a part, or several: they are where the part is."""
+    return call.receiver
+
+
+@model(f"{_PRETRAINED}.__iter__", f"{_PRETRAINED}.children", f"{_PRETRAINED}.modules")
+def _layers(m: Machine, call: LibCall) -> Value:
+    return Iter(None, call.receiver)
+
+
+@model(f"{_PRETRAINED}.__len__")
+def _length(m: Machine, call: LibCall) -> Value:
+    return INT
 
 
 @default(
@@ -42,9 +96,12 @@ def _model_library(m: Machine, call: LibCall) -> Value:
         and name.islower()
         and call.self is None
         and "weights" not in name
-        and not name.startswith(("get_", "list_"))
+        and (name == "get_model" or not name.startswith(("get_", "list_")))
     ):
-        return loaded(m, "torch.nn.Module")
+        made = loaded(m, _PRETRAINED)
+        if ".detection." in call.name or ".segmentation." in call.name:
+            m.setattr(made, "<open>", TRUE)
+        return made
     if call.name.startswith(("torchvision.transforms.functional.", "torchvision.transforms.v2.functional.")):
         first = call.arg(0, None, UNKNOWN)
         if name in ("to_tensor", "pil_to_tensor", "to_image"):
