@@ -153,6 +153,16 @@ def prepares_data(path: str, qualname: str) -> bool:
     )
 
 
+def may_stay_on_host(path: str, func: Func, cls: Class | None) -> bool:
+    """Whether the tensors that a function gets may well be on the host, in a program that uses a GPU.
+
+    It prepares data, feeds a runtime that works there, or calls itself the implementation for CPUs.
+    """
+    if prepares_data(path, func.qualname) or (cls is not None and _feeds_host_runtime(cls)):
+        return True
+    return func.name.endswith("_cpu") and not func.name.endswith("to_cpu")
+
+
 # Runtimes that take their input from the host, whatever the rest of a program does on a GPU.
 _HOST_RUNTIMES = frozenset(
     {"ai_edge_litert", "ais_bench", "axelera", "coreai", "coremltools", "dx_engine", "executorch", "hailo_platform",
@@ -160,7 +170,7 @@ _HOST_RUNTIMES = frozenset(
 )  # fmt: skip
 
 
-def feeds_host_runtime(cls: Class) -> bool:
+def _feeds_host_runtime(cls: Class) -> bool:
     """Whether the methods of a class import a runtime that works on the host."""
     return cls.node is not None and not _HOST_RUNTIMES.isdisjoint(_imported(cls.node.body))
 

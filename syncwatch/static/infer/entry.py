@@ -253,9 +253,7 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
     m.frame = frame
     m.calls.clear()
     m.limit = 1 << 60
-    m.preparing = assumptions.prepares_data(m.root_key, func.qualname) or (
-        cls is not None and assumptions.feeds_host_runtime(cls)
-    )
+    m.preparing = assumptions.may_stay_on_host(m.root_key, func, cls)
     receiver: Value = None
     args: list[Value] = []
     params = list(func.node.params)

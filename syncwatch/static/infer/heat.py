@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from syncwatch.static import ir
 from syncwatch.static.infer import guards
+from syncwatch.static.infer.types import is_instance_of
 from syncwatch.static.values import Bound, Const, Func, Host, Iter, Obj, Tuple, Value
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _SETUP = re.compile(
     r"reparameterize|reparametrize|resize|resample|gen|remap|merge|unfuse|from|state_dict|set|quantize|prune|onnx|trace|plot|draw|show|display|annotate|visuali[sz]e|"
     r"report|summar\w+|profile\w*|benchmark|info|describe|resolve|offload|dispatch|attach|cpu_offload|disk_offload|auto_\w+)(_|$)"
     r"|_(init|fuse|reparam|buffers|weights|snapshot|filter_fn|state_dict|checkpoint|table)(_|$)|^__init__$"
+    r"|\w*_(init|fuse|state_dict|checkpoint|quantization)$"
     r"|\w*class_weights?$|^(compute|finish|finali[sz]e)$|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
     re.I,
 )
@@ -39,7 +41,7 @@ _HOT = re.compile(
 _GUARD = re.compile(
     r"(^|[._])(rank|local_rank|global_rank|is_main_process|is_local_main_process|is_master|is_rank_0|is_rank_zero|"
     r"is_global_zero|main_process|verbose|debug|should_log|log_step|log_interval|print_freq|isEnabledFor|sync_gradients_log|"
-    r"is_logging|do_log|do_print|is_first_step|logging_steps|log_every|profile|profiling|dry_run|"
+    r"is_logging|do_log|do_print|is_first_step|first_pass|is_first|logging_steps|log_every|profile|profiling|dry_run|"
     r"should_save|should_evaluate|save_steps|eval_steps|log_freq|is_debug|_debug|_verbose|visualize|plot|plots|"
     r"interactive|is_world_process_zero|is_local_process_zero|return_stats|log_stats|track_stats|show|first_batch|is_last|last_batch)"
     r"($|[.(_])"
@@ -70,6 +72,8 @@ def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
     if frame.heat == "step" or frame.setup:
         return frame.heat
     if type(node) is ir.While:
+        if not m.in_program and not _drives_while(m, node):
+            return frame.heat
         return "epoch" if _holds_batch_loop(node.body) else "step"
     if not m.in_program and not _drives(node):
         return frame.heat
@@ -90,9 +94,24 @@ def loop_heat(m: Interpreter, node: Any, seq: Value) -> str:
 def _drives(node: ir.ForStmt) -> bool:
     """Whether a loop in a function that nobody calls looks like one over batches or steps."""
     names = _names(node.target) + _names(node.iter)
+    if type(node.iter) is ir.Name and node.iter.id.endswith("_iter") and not _BATCHES.search(node.iter.id):
+        names.pop()  # an iterator, not a count of iterations
     if any(_EPOCH.search(n) or _BATCHES.search(n) or _STEPS.search(n) for n in names):
         return True
     return _trains(node.body) or _holds_batch_loop(node.body)
+
+
+def _drives_while(m: Interpreter, node: ir.While) -> bool:
+    """Whether a `while` in a function that nobody calls looks like a loop over steps, and does not just converge."""
+    owner = m.frame.receiver
+    facts = _facts_of(node.body)
+    if facts.trains or facts.batches or (type(owner) is Obj and is_instance_of(owner, "torch.nn.Module")):
+        return True
+    names = [*_names(node.test), *called_names(node.body)]
+    return any(_BATCHES.search(n) or _STEPS.search(n) or _HOT.match(n) or n in _MODELS for n in names)
+
+
+_MODELS = frozenset({"next", "model", "net", "policy", "actor", "agent"})
 
 
 def _is_literal(seq: Value) -> bool:

@@ -211,3 +211,69 @@ def test_a_total_that_begins_as_a_number(check):
                 return parts
         """
     )
+
+
+def test_loops_of_preparation_until_they_converge(check):
+    check(
+        """
+        import torch
+        from torch import nn
+
+        def condition(model: nn.Module):
+            found = {}
+            for name, param in model.named_parameters():
+                w = param.data.float()
+                damp = 0.01
+                while True:
+                    inverse = torch.linalg.inv(w + damp)
+                    if inverse.sum().item() < 1:
+                        break
+                    damp = damp * 2
+                found[name] = inverse
+            weight_iter = list(found.items())
+            for name, w in weight_iter:
+                found[name] = w.sum().item()
+            return found
+
+        class Decoder(nn.Module):
+            def infer(self, x: torch.Tensor):
+                while True:
+                    x = x * 2
+                    if x.sum() > 3:  # sync
+                        break
+                return x
+        """
+    )
+
+
+def test_implementations_for_the_host(check):
+    check(
+        """
+        import torch
+
+        class Blur(torch.nn.Module):
+            def _blur_cpu(self, x: torch.Tensor, taps: torch.Tensor):
+                return x.add_(1, alpha=taps[0])
+
+            def _blur_fast(self, x: torch.Tensor, taps: torch.Tensor):
+                return x.add_(1, alpha=taps[0])  # sync
+        """
+    )
+
+
+def test_what_makes_weights_ready_is_no_step(check):
+    check(
+        """
+        import torch
+
+        def low_rank_init(weight: torch.Tensor, rounds: int):
+            for i in range(rounds):
+                weight = weight - weight.sum().item()
+            return weight
+
+        def fit(model: torch.nn.Module, x: torch.Tensor, first_pass: bool):
+            if first_pass:
+                model.seen = torch.tensor([0], device=x.device)
+            return x[x > 0]  # sync
+        """
+    )
