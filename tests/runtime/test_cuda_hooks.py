@@ -219,6 +219,21 @@ def test_other_warnings_pass(cuda):
     assert report.count == 0
 
 
+def test_a_warning_to_the_caller_of_a_wrapped_operation_is_shown_at_the_programs_line(cuda, monkeypatch):
+    def item(self):
+        warnings.warn("a tensor that requires grad", stacklevel=2)
+        return 1.0
+
+    monkeypatch.setattr(torch.Tensor, "item", item)
+    with warnings.catch_warnings(record=True) as caught, syncwatch.watch():
+        warnings.simplefilter("always")
+        torch.ones(()).item()  # the line
+    (shown,) = caught
+    assert shown.filename == __file__
+    with open(__file__) as source:
+        assert source.read().splitlines()[shown.lineno - 1].endswith("torch.ones(()).item()  # the line")
+
+
 def test_the_programs_own_filters_do_not_hide_waits(cuda):
     with syncwatch.watch() as report:
         with warnings.catch_warnings():

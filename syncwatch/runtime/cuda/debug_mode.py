@@ -18,7 +18,7 @@ import torch
 
 from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
 from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
-from syncwatch.runtime.frames import Frames
+from syncwatch.runtime.frames import Frames, Owner
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
 
@@ -96,7 +96,18 @@ class DebugModeHook:
             elif self._program_mode == _ERROR:
                 raise RuntimeError(SYNC_TEXT)
         elif not text.startswith(_PROTOTYPE_TEXT):
+            if self._frames.owner_of(message.filename) is Owner.SELF:
+                self._move_to_caller(message, sys._getframe(1))
             self._show(message)
+
+    def _move_to_caller(self, message: Any, frame: FrameType | None) -> None:
+        """A warning of torch to whoever called it, which was one of our wrappers, is for whoever called that."""
+        while frame is not None and frame.f_code.co_filename != message.filename:
+            frame = frame.f_back
+        while frame is not None and self._frames.owner(frame.f_code) is Owner.SELF:
+            frame = frame.f_back
+        if frame is not None:
+            message.filename, message.lineno = frame.f_code.co_filename, frame.f_lineno
 
     def _program_sets_mode(self, mode: int) -> None:
         self._program_mode = mode
