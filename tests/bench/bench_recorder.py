@@ -1,6 +1,6 @@
 """What the recorder costs on a GPU: paired and alternating, medians.
 
-    python tests/bench/bench_recorder.py OUT.json [--pairs 25]
+    python tests/bench/bench_recorder.py OUT.json [--pairs 61]
 
 The step is that of 50 small linear layers with backward and AdamW: bound by the host, so that every microsecond of ours
 shows. Compared with the bare step, for which everything of ours is taken off again: an open watch, a decorated step,
@@ -86,7 +86,7 @@ def main() -> None:
     """See the head of this file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out")
-    parser.add_argument("--pairs", type=int, default=25)
+    parser.add_argument("--pairs", type=int, default=61)
     parser.add_argument("--steps", type=int, default=10)
     args = parser.parse_args()
     step, repeat = make_step(), args.steps
@@ -114,7 +114,7 @@ def main() -> None:
     result["noise"] = paired(bare, bare, args.pairs)
     result["open watch"] = paired(bare, armed, args.pairs)
     result["decorated step"] = paired(bare, lambda: timed(decorated, repeat), args.pairs)
-    result["profiler"] = paired(bare, profiled, max(3, args.pairs // 8))
+    result["profiler"] = paired(bare, profiled, max(3, args.pairs // 16))
 
     def nothing() -> None:
         pass
