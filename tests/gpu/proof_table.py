@@ -5,25 +5,28 @@ it held the host at least twice and on half of its runs: that is what a static f
 once without waiting (the first collective sets NCCL up) is work of the host.
 
 Two kinds of agreement take words, which stand beside the verdict. *Quiet*: a line waits steadily, and `check` knows it
-but shows it only with `--heat all`, since it runs rarely (a read every N steps, set-up in a loop). *Felt elsewhere*:
-the line is reported because of what it sets, and the waits come later; the proof is a launch that held the host then.
+but does not show it by default, since it runs rarely (a read every N steps, set-up in a loop), or since it depends on a
+size that only the run has. *Felt elsewhere*: the line is reported because of what it sets, and the waits come later;
+the proof is a launch that held the host then.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from pathlib import Path
 from typing import Any
 
 from syncwatch import catalog
-from syncwatch.model import Finding, Heat, Kind
+from syncwatch.model import Certainty, Finding, Heat, Kind
 from syncwatch.proof import digest
 
 INTRODUCTION = """# Proofs
 
 Written by `python -m tests.gpu.prove FOLDER`, which runs the programs of all rules, the samples, and a folder of field
 cases on a real GPU: the lines that the static engine reports, the lines that the recorder counted, and the lines that
-held the host behind a sleeping GPU. *Quiet* lines wait too; they run rarely, and are shown with `--heat all` only.
+held the host behind a sleeping GPU. *Quiet* lines wait too; they run rarely, or depend on a size that only the run has,
+and are shown with `--heat all --certainty possible` only.
 
 """
 
@@ -53,7 +56,7 @@ def add_static(rows: dict[str, Any], folders: list[Path]) -> None:
 
     present = [folder for folder in folders if folder.is_dir()]
     shown = syncwatch.check(present).findings
-    everything = syncwatch.check(present, Config(heat=tuple(Heat))).findings
+    everything = syncwatch.check(present, Config(heat=tuple(Heat), certainty=Certainty.POSSIBLE)).findings
     by_file: dict[str, dict[str, Any]] = {row["path"]: row for row in rows.values()}
     for row in rows.values():
         row["static"] = _lines(shown, row, by_file)
@@ -194,3 +197,8 @@ class Program:
     argv: tuple[str, ...] = ()
     announced: tuple[int, ...] = ()
     sets_environment: bool = False  # that CUDA reads when it starts: looked at in a process of its own, too
+
+    @property
+    def digest(self) -> str:
+        """Identifies what was run."""
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()[:16]

@@ -2,6 +2,7 @@
 
     python -m tests.gpu.prove FOLDER [--rules SW101 SW2 …] [--cases FOLDER] [--sleep-ms 4] [--no-samples]
     python -m tests.gpu.prove FOLDER --part 1/3 (2/3, 3/3)      a third of the programs, added to what FOLDER holds
+    python -m tests.gpu.prove FOLDER --seconds 300              what FOLDER does not hold yet, or in another wording
     python -m tests.gpu.prove FOLDER --merge
 
 Every program (the bad, good and fixed blocks of the rules, the samples, and the programs of a folder with a truth.json)
@@ -81,7 +82,12 @@ def prove(program: Program, bench: Any, sleep_ms: float) -> dict[str, Any]:
     from tests.gpu.launches import launch_after
     from tests.gpu.recorded import by_line, record, run_program
 
-    row: dict[str, Any] = {"path": program.path.name, "error": "", "announced": list(program.announced)}
+    row: dict[str, Any] = {
+        "path": program.path.name,
+        "digest": program.digest,
+        "error": "",
+        "announced": list(program.announced),
+    }
     try:
         run_program(program.path, list(program.argv))
         measured = measure(program, bench, sleep_ms)
@@ -118,10 +124,10 @@ def main() -> int:
     work = args.folder / "programs"
     if args.merge:
         result = json.loads(file.read_text())
-        for row in result["programs"].values():
-            if "measured" in row:
-                row["measured"] = waiting({int(line): stat for line, stat in row["measured"].items()}, row["recorded"])
-        list(programs(args, work))  # writes the blocks again
+        for program in chosen(args, work):  # writes the blocks again
+            row = result["programs"].get(program.name)
+            if row is not None and row["digest"] != program.digest:
+                row["error"] = "the program has changed since it was measured"
     else:
         result = run_all(args, work, file)
     try:
@@ -178,7 +184,7 @@ def run_all(args: argparse.Namespace, work: Path, file: Path) -> dict[str, Any]:
     for program in chosen(args, work):
         begin = time.perf_counter()
         if args.seconds is not None:
-            if program.name in result["programs"]:
+            if result["programs"].get(program.name, {}).get("digest") == program.digest:
                 continue
             if begin - start > args.seconds:
                 print("out of time: run the same command again for the rest", flush=True)
