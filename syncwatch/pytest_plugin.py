@@ -62,7 +62,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     maximum, options = _arguments(item)
     import syncwatch
 
-    watch = syncwatch.watch(max_syncs=maximum, **{"name": item.name, **options})
+    try:
+        watch = syncwatch.watch(max_syncs=maximum, **{"name": item.name, **options})
+    except ValueError as error:
+        pytest.fail(f"{item.nodeid}: @pytest.mark.{MARK}: {error}", pytrace=False)
     try:
         with watch:
             return (yield)
@@ -85,7 +88,7 @@ def _arguments(item: pytest.Item) -> tuple[int, dict[str, Any]]:
     unknown = sorted(set(options) - set(_OPTIONS))
     if len(positional) != 1 or isinstance(positional[0], bool) or not isinstance(positional[0], int) or unknown:
         known = ", ".join(_OPTIONS)
-        raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{MARK}(0), with {known} as further arguments")
+        pytest.fail(f"{item.nodeid}: write @pytest.mark.{MARK}(0), with {known} as further arguments", pytrace=False)
     return positional[0], options
 
 

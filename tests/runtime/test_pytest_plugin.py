@@ -93,6 +93,12 @@ def test_the_marker_is_known_and_checked(tmp_path):
     status, out = run_pytest(tmp_path, marked, "--strict-markers")
     assert status != 0
     assert "write @pytest.mark.max_syncs(0)" in out
+    assert "pytest_plugin.py" not in out
+    marked = "@pytest.mark.max_syncs(0, on_exceed='shout')\ndef test_it(): pass\n"
+    status, out = run_pytest(tmp_path, marked, "--strict-markers")
+    assert status == 1
+    assert """test_it: @pytest.mark.max_syncs: on_exceed is "raise", "warn" or "ignore", not 'shout'""" in out
+    assert "pytest_plugin.py" not in out
 
 
 def test_it_can_be_switched_off(tmp_path):
