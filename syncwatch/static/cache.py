@@ -21,6 +21,7 @@ from syncwatch import __version__
 from syncwatch.model import Event, Problem
 from syncwatch.static import ir
 from syncwatch.static.options import Options
+from syncwatch.static.outline import Outline
 
 FOLDER = ".syncwatch_cache"
 _KEEP_SECONDS = 7 * 24 * 3600  # folders of other versions that nobody used for so long are removed
@@ -45,6 +46,7 @@ class Face(Record, array_like=True, frozen=True):
     """What the engine needs of a file without its form.
 
     finds: what the file's imports were resolved to (dotted name to path, "" where the project has no such module).
+    outline: None where the file was not parsed.
     """
 
     wanted: bool
@@ -52,6 +54,7 @@ class Face(Record, array_like=True, frozen=True):
     comments: tuple[ir.Comment, ...]
     statements: tuple[tuple[int, int], ...]
     finds: dict[str, str]
+    outline: Outline | None
 
 
 class Result(Record, array_like=True, frozen=True):

@@ -102,7 +102,10 @@ def _rescue(project: Project, lost: list[str], folder: str) -> Iterator[Work]:
 def _take(project: Project, future: Future[bytes]) -> tuple[Work, ...]:
     """The results of a piece; what was learnt of files goes into the project. Raises BrokenProcessPool."""
     share = msgspec.msgpack.decode(future.result(), type=Share)
-    project.faces.update(share.faces)
+    for path, face in share.faces.items():
+        known = project.faces.get(path)
+        if known is None or known.outline is None:  # of a file that was parsed, what that told is kept
+            project.faces[path] = face
     for importer, finds in share.finds.items():
         project.finds.setdefault(importer, {}).update(finds)
     return share.works

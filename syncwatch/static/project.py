@@ -15,6 +15,7 @@ from syncwatch.static.errors import SyntaxProblem
 from syncwatch.static.imports import ImportFinder
 from syncwatch.static.notebook import SUFFIX, Notebook, broken_cells, read_notebook
 from syncwatch.static.options import Options
+from syncwatch.static.outline import Outline, outline_of
 from syncwatch.static.source import decode, display, names_torch, read
 
 
@@ -132,14 +133,22 @@ class Project:
             try:
                 data = self.content(path)
             except SyntaxProblem as problem:
-                face = Face("", True, ((problem.line, problem.message),), (), (), {})
+                face = Face("", True, ((problem.line, problem.message),), (), (), {}, None)
             else:
                 digest = content_digest(data)
                 stored = self.cache.face(self.key(path), digest) if self.cache and path not in self.contents else None
                 wanted = stored is None and (names_torch(data) or not parses(data, path))
-                face = stored or Face(digest, wanted, (), (), (), {})
+                face = stored or Face(digest, wanted, (), (), (), {}, None)
             self.faces[path] = face
         return face
+
+    def outline(self, path: str) -> Outline:
+        """A file from outside, from the cache where it is there; else the file is read."""
+        outline = self.face(path).outline
+        if outline is None:
+            self.load(path)
+            outline = self.faces[path].outline
+        return outline or Outline((), False)
 
     def load(self, path: str) -> Loaded:
         """The form of a file and its problems."""
@@ -176,7 +185,8 @@ def face_of(digest: str, data: bytes, loaded: Loaded) -> Face:
     comments = loaded.module.comments if loaded.module else ()
     statements = loaded.module.statements if loaded.module and comments else ()
     problems = tuple((each.line, each.message) for each in loaded.problems)
-    return Face(digest, bool(problems) or names_torch(data), problems, comments, statements, {})
+    outline = outline_of(loaded.module) if loaded.module else Outline((), False)
+    return Face(digest, bool(problems) or names_torch(data), problems, comments, statements, {}, outline)
 
 
 def lower_bytes(data: bytes, path: str) -> Loaded:

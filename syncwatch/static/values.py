@@ -261,9 +261,27 @@ class Class:
 
 
 class Module:
-    """A module of the project. slots: its globals. state: "new", "running", "done"."""
+    """A module of the project. slots: its globals. state: "new", "running", "done".
 
-    __slots__ = ("ir", "is_package", "name", "path", "slots", "state")
+    pending: names that the module imports from others and that nobody has asked for yet → where they come from (a
+    dotted name, relative to the module, and a member of it). quiet: it was executed whole, and nothing in it could make
+    the host wait. reached: ids of the function nodes that its own execution came through. late: ids of the import
+    statements that are put off. device: the default device that its import sets.
+    """
+
+    __slots__ = (
+        "device",
+        "ir",
+        "is_package",
+        "late",
+        "name",
+        "path",
+        "pending",
+        "quiet",
+        "reached",
+        "slots",
+        "state",
+    )
 
     def __init__(self, name: str, path: str, ir: Any, is_package: bool = False) -> None:
         self.name = name
@@ -272,6 +290,11 @@ class Module:
         self.is_package = is_package
         self.slots: dict[Any, Any] = {}
         self.state = "new"
+        self.pending: dict[str, tuple[str, str]] = {}
+        self.late: frozenset[int] = frozenset()
+        self.device: Any = None
+        self.quiet = False
+        self.reached: frozenset[int] = frozenset()
 
 
 class Union(Struct, frozen=True):

@@ -263,6 +263,10 @@ def _of_module(m: Interpreter, v: Module, name: str) -> Value:
     value = v.slots.get(name)
     if value is not None:
         return value
+    if name in v.pending:
+        from syncwatch.static.infer.modules import fetch
+
+        return fetch(m, v, name)
     sub = m.find(f"{v.name}.{name}")
     if sub is not None:
         from syncwatch.static.infer.modules import run_module

@@ -13,11 +13,13 @@ import msgspec
 from syncwatch.model import Event, Heat, Kind
 from syncwatch.static import ir, library
 from syncwatch.static.infer import assumptions, functions, heat, instances
+from syncwatch.static.infer import modules as imports
 from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.state import Frame
 from syncwatch.static.infer.types import class_attr, class_library_types
 from syncwatch.static.library import modules
+from syncwatch.static.outline import Outline, is_program
 from syncwatch.static.values import (
     NONE,
     UNKNOWN,
@@ -67,23 +69,17 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     if form is None:
         return Result()
     finder = _Finder(project)
-    m = Interpreter(finder.find, strict=strict)
+    m = Interpreter(finder, strict=strict)
     finder.machine = m
     options = project.options
     m.hot_names = frozenset(options.hot)
     m.device_names = frozenset(options.device_names)
     m.configured = Configured(options)
     m.names_devices = bool(options.device_names)
-    main = Module(project.name_of(path), path, form, path.endswith("__init__.py"))
-    main.state = "running"
-    main.slots["__name__"] = Const("str", "__main__")
-    main.slots["__file__"] = Const("str", path)
-    m.frame = Frame(main, None, "", 0)
     m.root_key = project.key(path)
     m.memo = project.shared.setdefault("memo", {})
     is_test = _is_test(project, path)
-    m.limit = m.steps + (_TEST_STEPS if is_test else _MAIN_STEPS)
-    _guarded_run(m, lambda: m.exec_block(form.body))
+    main = _run(m, finder, path, form, _TEST_STEPS if is_test else _MAIN_STEPS)
     m.in_program = False
     if not is_test:
         _enter_rest(m, main)
@@ -93,6 +89,31 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     if is_test:
         events = [msgspec.structs.replace(e, heat=Heat.SETUP) for e in events if e.kind is not Kind.DEFAULT_DEVICE]
     return Result(events, finder.seen, m.faults, m.steps)
+
+
+def _run(m: Interpreter, finder: _Finder, path: str, form: ir.Module, steps: int) -> Module:
+    """Executes the root as a program; the module that it leaves behind.
+
+    Where that cannot make the host wait, it is what an import would give, and shared with all that import it.
+    """
+    shared = finder.module(path)
+    if shared.state == "new" and not is_program(form):
+        imports.probe(m, shared, steps)
+    if shared.state == "done" and shared.quiet:
+        imports.run_module(m, shared)
+        m.reached |= shared.reached
+        finder.note(path)
+        m.frame = Frame(shared, None, "", m.journal.mark())
+        return shared
+    main = Module(finder.project.name_of(path), path, form, path.endswith("__init__.py"))
+    main.slots["__name__"] = Const("str", "__main__")
+    main.slots["__file__"] = Const("str", path)
+    main.state = "running"
+    imports.note_late(m, main)
+    m.frame = Frame(main, None, "", 0)
+    m.limit = m.steps + steps
+    _guarded_run(m, lambda: m.exec_block(form.body))
+    return main
 
 
 def _is_test(project: Project, path: str) -> bool:
@@ -123,11 +144,33 @@ class _Finder:
         # which files a module read when it was first imported
         self.needs: dict[str, set[str]] = project.shared.setdefault("needs", {})
 
+    @property
+    def clock(self) -> int:
+        clock: int = self.project.shared.get("clock", 0)
+        return clock
+
+    @clock.setter
+    def clock(self, value: int) -> None:
+        self.project.shared["clock"] = value
+
+    def locate(self, name: str) -> str | None:
+        return self.project.find(name, self._importer())
+
+    def outline(self, path: str) -> Outline:
+        self.note(path)
+        self.needs.setdefault(self._importer(), set()).add(path)
+        return self.project.outline(path)
+
     def find(self, name: str) -> Module | None:
-        importer = self.machine.frame.module.path if self.machine is not None else ""
-        path = self.project.find(name, importer)
+        path = self.locate(name)
         if path is None:
             return None
+        self.needs.setdefault(self._importer(), set()).add(path)
+        self.note(path)
+        return self.module(path)
+
+    def module(self, path: str) -> Module:
+        """The module of a file, shared by all that import it."""
         module = self.modules.get(path)
         if module is None:
             form = self.project.module(path)
@@ -135,17 +178,19 @@ class _Finder:
             if form is None:
                 module.state = "done"
             self.modules[path] = module
-        self.needs.setdefault(importer, set()).add(path)
-        self._note(path)
         return module
 
-    def _note(self, path: str) -> None:
+    def note(self, path: str) -> None:
+        """The root depends on a file, and on all that was read when it was imported."""
         stack = [path]
         while stack:
             p = stack.pop()
             if p not in self.seen:
                 self.seen.add(p)
                 stack.extend(self.needs.get(p, ()))
+
+    def _importer(self) -> str:
+        return self.machine.frame.module.path if self.machine is not None else ""
 
 
 def _guarded_run(m: Interpreter, run: Any) -> None:

@@ -395,6 +395,10 @@ def record(
     """Notes an event at the place that the interpreter stands at."""
     frame = m.frame
     m.asked += 1
+    if m.probing:
+        from syncwatch.static.infer.machine import OutOfSteps
+
+        raise OutOfSteps
     line, column, end_line, end_column = pos or frame.pos
     if not line or m.muted:
         return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from syncwatch.static import ir
 from syncwatch.static.infer import events, text
 from syncwatch.static.infer.configured import Configured
 from syncwatch.static.infer.state import Frame, Journal, Scope
 from syncwatch.static.options import Options
+from syncwatch.static.outline import Outline
 from syncwatch.static.values import (
     FALSE,
     ITEMS,
@@ -39,6 +40,24 @@ CPU = Device("cpu")
 ACCELERATOR = Device("cuda", None, sure=False)
 
 
+BEGINNING = 1 << 40  # on the interpreter's clock: when the program begins, after all that its imports made
+
+
+class Imports(Protocol):
+    """How imports lead to modules of the project. clock: when the last object of an import was made."""
+
+    clock: int
+
+    def find(self, name: str) -> Module | None:
+        """The project's module of a dotted name as the present frame's module means it, or None."""
+
+    def locate(self, name: str) -> str | None:
+        """The path of that module, which is not read for it."""
+
+    def outline(self, path: str) -> Outline:
+        """A file from outside."""
+
+
 class OutOfSteps(Exception):
     """The budget of the present root is spent; what was found so far stands."""
 
@@ -57,12 +76,12 @@ class Made(NamedTuple):
 class Interpreter:
     """Executes the intermediate form over abstract values.
 
-    `find(name)` gives the project's module of a dotted name, or None. strict: faults of the interpreter itself are
-    raised (tests) instead of making the construct unknown.
+    strict: faults of the interpreter itself are raised (tests) instead of making the construct unknown.
     """
 
-    def __init__(self, find: Callable[[str], Module | None], *, strict: bool = False) -> None:
-        self.find = find
+    def __init__(self, imports: Imports, *, strict: bool = False) -> None:
+        self.imports = imports
+        self.find = imports.find
         self.strict = strict
         self.journal = Journal()
         self.recorder = events.Recorder()
@@ -71,6 +90,7 @@ class Interpreter:
         self.steps = 0
         self.limit = 1 << 60
         self.muted = 0
+        self.probing = False  # the first event ends the execution
         self.unsure = 0
         self.reached: set[int] = set()  # ids of function nodes that were executed
         self.calls: dict[int, int] = {}  # executions per function node under the present root
@@ -81,7 +101,7 @@ class Interpreter:
         self.root_key = ""  # the path of the root, relative to the project
         self.in_program = True  # what runs now is reached from the root's own body
         self.preparing = False  # the function entered prepares data
-        self.clock = 0
+        self.clock = BEGINNING
         self.oldest = 1 << 60  # the oldest object that the present call read or wrote
         self.asked = 0  # events so far, recorded or not
         self.ran: list[tuple[int, int]] = []  # functions executed so far, by node id, and how often
@@ -142,9 +162,14 @@ class Interpreter:
             if value is not None:
                 return value
             scope = scope.parent
-        value = frame.module.slots.get(name)
+        module = frame.module
+        value = module.slots.get(name)
         if value is not None:
             return value
+        if name in module.pending:
+            from syncwatch.static.infer.modules import fetch
+
+            return fetch(self, module, name)
         return builtin(name)
 
     def store(self, name: str, value: Value) -> None:

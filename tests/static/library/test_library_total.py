@@ -9,6 +9,7 @@ import pytest
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.library import load
 from syncwatch.static.library.protocol import ATTRIBUTES, MODELS, LibCall
+from syncwatch.static.outline import Outline
 from syncwatch.static.values import (
     INT,
     ITEMS,
@@ -33,6 +34,21 @@ from syncwatch.static.values import (
 )
 
 load()
+
+
+class _NoProject:
+    """Imports that lead to no module of a project."""
+
+    clock = 0
+
+    def find(self, name: str) -> None:
+        return None
+
+    def locate(self, name: str) -> None:
+        return None
+
+    def outline(self, path: str) -> Outline:
+        raise AssertionError(path)
 
 
 def odd_values() -> Iterator[Value]:
@@ -83,7 +99,7 @@ def calls(name: str) -> Iterator[LibCall]:
 
 @pytest.mark.parametrize("letter", sorted({name.rpartition(".")[2][:1] for name in MODELS}))
 def test_models_take_anything(letter: str) -> None:
-    m = Interpreter(lambda name: None, strict=True)
+    m = Interpreter(_NoProject(), strict=True)
     faults: list[str] = []
     for name in sorted(MODELS):
         if name.rpartition(".")[2][:1] != letter or not MODELS[name].__module__.startswith("syncwatch.static.library"):
@@ -100,7 +116,7 @@ def test_models_take_anything(letter: str) -> None:
 
 
 def test_attributes_of_anything() -> None:
-    m = Interpreter(lambda name: None, strict=True)
+    m = Interpreter(_NoProject(), strict=True)
     for name, attribute in ATTRIBUTES.items():
         if not attribute.__module__.startswith("syncwatch.static.library"):
             continue

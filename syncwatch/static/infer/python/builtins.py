@@ -305,7 +305,7 @@ def _hasattr(m: Any, c: LibCall) -> Value:
 
 def _has(m: Any, v: Value, name: str) -> Value:
     if type(v) in (Obj, Class, Module):
-        if name in v.slots:
+        if name in v.slots or (type(v) is Module and name in v.pending):
             return TRUE
         if type(v) is Obj and isinstance(v.type, Class):
             if class_attr(v.type, name) is not None:
