@@ -266,7 +266,8 @@ class Module:
     pending: names that the module imports from others and that nobody has asked for yet → where they come from (a
     dotted name, relative to the module, and a member of it). quiet: it was executed whole, and nothing in it could make
     the host wait. reached: ids of the function nodes that its own execution came through. late: ids of the import
-    statements that are put off. device: the default device that its import sets.
+    statements that are put off. device: the default device that its import sets. wrapped: what decorators made of its
+    functions, by id → (what they made, the function).
     """
 
     __slots__ = (
@@ -281,6 +282,7 @@ class Module:
         "reached",
         "slots",
         "state",
+        "wrapped",
     )
 
     def __init__(self, name: str, path: str, ir: Any, is_package: bool = False) -> None:
@@ -293,6 +295,7 @@ class Module:
         self.pending: dict[str, tuple[str, str]] = {}
         self.late: frozenset[int] = frozenset()
         self.device: Any = None
+        self.wrapped: dict[int, tuple[Any, Func]] = {}
         self.quiet = False
         self.reached: frozenset[int] = frozenset()
 

@@ -44,7 +44,7 @@ _PLAIN_STEPS = 600  # of what holds no loop, so that only what it calls could ru
 _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
 _DEPTH_OF_CALLERS = 3  # calls between an inherited method and the one that a class overrides
-_TEST_STEPS = 40_000
+_TEST_STEPS = 15_000
 # Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
 _TESTS = re.compile(r"(^|/)((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
@@ -97,9 +97,10 @@ def _run(m: Interpreter, finder: _Finder, path: str, form: ir.Module, steps: int
     Where that cannot make the host wait, it is what an import would give, and shared with all that import it.
     """
     shared = finder.module(path)
-    if shared.state == "new" and not is_program(form):
+    program = is_program(form)
+    if shared.state == "new" and not program:
         imports.probe(m, shared, steps)
-    if shared.state == "done" and shared.quiet:
+    if shared.state == "done" and shared.quiet and not program:
         imports.run_module(m, shared)
         m.reached |= shared.reached
         finder.note(path)
@@ -264,7 +265,7 @@ def _callers_in_bases(cls: Class, name: str) -> list[Func]:
 
 def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:
     for value in list(main.slots.values()):
-        func = _plain(value)
+        func = _plain(main, value)
         if func is not None:
             if func.module is main:
                 yield func, None
@@ -274,9 +275,9 @@ def _functions(main: Module) -> Iterator[tuple[Func, Class | None]]:
 
 def _methods(cls: Class, depth: int = 0) -> Iterator[tuple[Func, Class | None]]:
     for value in list(cls.slots.values()):
-        func = _plain(value)
+        func = _plain(cls.module, value)
         if func is None and type(value) is Obj and value.type == "property":
-            func = _plain(value.slots.get("fget"))
+            func = _plain(cls.module, value.slots.get("fget"))
         if func is not None:
             if func.module is cls.module:
                 yield func, cls
@@ -284,11 +285,13 @@ def _methods(cls: Class, depth: int = 0) -> Iterator[tuple[Func, Class | None]]:
             yield from _methods(value, depth + 1)
 
 
-def _plain(value: Value) -> Func | None:
-    """The function behind a value; through a decorator's wrapper, the wrapped one is entered by the wrapper."""
+def _plain(module: Module, value: Value) -> Func | None:
+    """The function behind a value: of a decorator's wrapper, which takes any arguments, the one that it wraps."""
     if type(value) is Bound:
         value = value.func
-    return value if type(value) is Func else None
+    if type(value) is not Func:
+        return None
+    return module.wrapped[id(value)][1] if id(value) in module.wrapped else value
 
 
 def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:

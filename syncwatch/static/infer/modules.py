@@ -43,10 +43,11 @@ def execute(m: Interpreter, module: Module, steps: int, *, probing: bool = False
     module.slots["__name__"] = Const("str", module.name)
     module.slots["__file__"] = Const("str", module.path)
     note_late(m, module)
-    caller, limit, world = m.frame, m.limit, dict(m.world)
+    caller, world = m.frame, dict(m.world)
     mark = m.journal.mark()
     m.frame = Frame(module, None, "", mark)
     m.frame.setup = True
+    started, limit = m.steps, m.limit
     m.limit = m.steps + steps
     stack, m.stack = m.stack, []
     calls, m.calls, ran = m.calls, {}, len(m.ran)
@@ -68,8 +69,7 @@ def execute(m: Interpreter, module: Module, steps: int, *, probing: bool = False
         m.probing = outer
         m.stack, m.calls, m.reached, m.asked, m.oldest, m.frame = stack, calls, reached, asked, oldest, caller
         del m.ran[ran:]
-        # an import is not charged to the root that happens to need it first
-        m.limit = limit + (m.steps - (m.limit - steps))
+        m.steps, m.limit = started, limit  # an import is not charged to the root that happens to need it first
         del m.journal.entries[mark:]
         m.world.clear()
         m.world.update(world)

@@ -386,7 +386,12 @@ def _function(m: Interpreter, s: ir.Function) -> bool:
     func = frame.allocs.get(key)
     if func is None:
         func = frame.allocs[key] = Func(s, frame.module, s.name, qualname, frame.scope, owner, defaults)
-    m.store(s.name, functions.decorate(m, func, s.decorators) if s.decorators else func)
+    made: Value = func
+    if s.decorators:
+        made = functions.decorate(m, func, s.decorators)
+        if type(made) is Func and made.node is not s:
+            frame.module.wrapped[id(made)] = (made, func)
+    m.store(s.name, made)
     return True
 
 

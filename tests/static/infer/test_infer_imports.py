@@ -163,3 +163,53 @@ def test_a_default_device_set_by_an_import_holds_for_every_root(tmp_path, monkey
         )
     events = analyse(["a.py", "b.py"], Options(cache=False)).events
     assert [(e.site.path, e.site.line) for e in events] == [("a.py", 4), ("b.py", 4)]
+
+
+def test_a_program_that_is_imported_too_is_still_run_as_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("import torch\nimport tool\ntool.read(torch.rand(3))\n")
+    (tmp_path / "tool.py").write_text(
+        "import torch\ndef read(t):\n    return t.item()\n"
+        "if __name__ == '__main__':\n    for i in range(3):\n        read(torch.rand(3, device='cuda').sum())\n"
+    )
+    events = analyse(["."], Options(cache=False)).events
+    assert [(e.site.path, e.site.line, e.heat.value) for e in events] == [("tool.py", 3, "step")]
+
+
+def test_methods_behind_a_decorator_of_another_module_are_seen(check):
+    check(
+        """
+        import torch
+        from pkg.decorators import scaled
+
+        class Net(torch.nn.Module):
+            @scaled("x")
+            def forward(self, x: torch.Tensor):
+                if x.sum() > 0:  # sync
+                    return x
+                return -x
+        """,
+        **{
+            "pkg/decorators": """
+        import functools
+
+        def scaled(name):
+            def decorator(function):
+                @functools.wraps(function)
+                def wrapper(self, *args, **kwargs):
+                    kwargs.pop(name, None)
+                    return function(self, *args, **kwargs)
+                return wrapper
+            return decorator
+        """,
+        },
+    )
+
+
+def test_a_file_that_imports_much_is_still_seen(infer):
+    big = "\n".join(f"def f{i}(x):\n    return x + {i}\nvalue{i} = f{i}({i})" for i in range(2000))
+    events = infer(
+        "import torch\nfrom pkg.big import value1\nfor step in range(3):\n    torch.rand(2, device='cuda').sum().item()\n",
+        **{"pkg/big": big},
+    )
+    assert [e.site.line for e in events] == [4]
