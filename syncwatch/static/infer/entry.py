@@ -202,14 +202,14 @@ def _guarded_run(m: Interpreter, run: Any) -> None:
     except (OutOfSteps, RecursionError):
         m.frame = frame
         m.stack.clear()
-        m.unsure = 0
+        m.unsure = m.loop_depth = 0
         frame.loops.clear()
     except Exception as fault:
         if m.strict:
             raise
         m.frame = frame
         m.stack.clear()
-        m.unsure = 0
+        m.unsure = m.loop_depth = 0
         m.faults.append(f"{frame.module.path}: {type(fault).__name__}: {fault}")
 
 

@@ -46,7 +46,6 @@ def execute(m: Interpreter, module: Module, steps: int, *, probing: bool = False
     caller, world = m.frame, dict(m.world)
     mark = m.journal.mark()
     m.frame = Frame(module, None, "", mark)
-    m.frame.setup = True
     started, limit = m.steps, m.limit
     m.limit = m.steps + steps
     stack, m.stack = m.stack, []
@@ -54,6 +53,8 @@ def execute(m: Interpreter, module: Module, steps: int, *, probing: bool = False
     reached, m.reached = m.reached, set()
     asked, oldest = m.asked, m.oldest
     outer, m.probing = m.probing, probing
+    program, m.in_program = m.in_program, True  # loops count as in a program, so that `quiet` holds for one
+    depth, m.loop_depth, unsure, m.unsure = m.loop_depth, 0, m.unsure, 0
     clock, m.clock = m.clock, m.imports.clock if m.clock >= BEGINNING else m.clock
     try:
         m.exec_block(module.ir.body)
@@ -66,7 +67,7 @@ def execute(m: Interpreter, module: Module, steps: int, *, probing: bool = False
         if m.world["device"] != world["device"]:
             module.device = m.world["device"]
         _open_empty(module)
-        m.probing = outer
+        m.probing, m.in_program, m.loop_depth, m.unsure = outer, program, depth, unsure
         m.stack, m.calls, m.reached, m.asked, m.oldest, m.frame = stack, calls, reached, asked, oldest, caller
         del m.ran[ran:]
         m.steps, m.limit = started, limit  # an import is not charged to the root that happens to need it first

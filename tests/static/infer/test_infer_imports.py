@@ -209,7 +209,7 @@ def test_methods_behind_a_decorator_of_another_module_are_seen(check):
 def test_a_file_that_imports_much_is_still_seen(infer):
     big = "\n".join(f"def f{i}(x):\n    return x + {i}\nvalue{i} = f{i}({i})" for i in range(2000))
     events = infer(
-        "import torch\nfrom pkg.big import value1\nfor step in range(3):\n    torch.rand(2, device='cuda').sum().item()\n",
+        "import torch\nfrom pkg.big import value1\nfor i in range(3):\n    torch.rand(2, device='cuda').sum().item()\n",
         **{"pkg/big": big},
     )
     assert [e.site.line for e in events] == [4]
