@@ -11,9 +11,8 @@ from contextvars import ContextVar
 from types import CodeType, TracebackType
 from typing import Any, TypeVar
 
-from torch.compiler import is_compiling
-
 from syncwatch.runtime import scope
+from syncwatch.runtime.compiling import is_compiling
 
 F = TypeVar("F", bound=Callable[..., Any])
 

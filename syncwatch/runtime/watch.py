@@ -11,9 +11,8 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Literal, TypeVar, overload
 
-from torch.compiler import is_compiling
-
 from syncwatch.runtime import scope
+from syncwatch.runtime.compiling import is_compiling
 from syncwatch.runtime.recorder import RECORDER
 from syncwatch.runtime.report import Counting, Report, SyncBudgetExceeded, breach
 from syncwatch.runtime.source import Unsupported, UnwatchedWarning

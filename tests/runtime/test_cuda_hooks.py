@@ -295,7 +295,7 @@ def test_nothing_is_replaced_before_the_device_is_set_up(cuda, monkeypatch):
 
 @pytest.mark.parametrize(
     ("version", "hip", "says"),
-    [("1.13.1", None, "too old to be watched"), ("2.11.0", "6.2", "ROCm build")],
+    [("2.3.1", None, "too old to be watched: install torch 2.4"), ("2.11.0", "6.2", "ROCm build")],
 )
 def test_torch_that_cannot_be_watched_is_named(version, hip, says):
     from types import SimpleNamespace

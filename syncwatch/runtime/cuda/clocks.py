@@ -14,8 +14,8 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
-from torch.compiler import is_dynamo_compiling
 
+from syncwatch.runtime.compiling import is_dynamo_compiling
 from syncwatch.runtime.patching import Patches, present
 
 Clock = Callable[[], float]  # seconds

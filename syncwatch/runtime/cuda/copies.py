@@ -11,10 +11,10 @@ import sys
 from typing import Any
 
 import torch
-from torch.compiler import is_dynamo_compiling
 
 from syncwatch.facts.observe import is_dense
 from syncwatch.model import Kind
+from syncwatch.runtime.compiling import is_dynamo_compiling
 from syncwatch.runtime.cuda.clocks import Clock, Marks
 from syncwatch.runtime.patching import Patches, present
 from syncwatch.runtime.source import Sink

@@ -23,7 +23,7 @@ from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink, Unsupported
 from syncwatch.runtime.steps import BackwardHook, StepHook
 
-_OLDEST = (2, 0)
+_OLDEST = (2, 4)
 
 BLOCKING_LIMIT = (
     "CUDA_LAUNCH_BLOCKING is set: the host waits for every kernel that it launches, which is not counted; "
@@ -147,7 +147,7 @@ def check_torch(module: Any) -> None:
     version = str(module.__version__)
     numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2])
     if numbers < _OLDEST:
-        raise Unsupported(f"torch {version} is too old to be watched: install torch 2.0 or newer")
+        raise Unsupported(f"torch {version} is too old to be watched: install torch 2.4 or newer")
     if getattr(module.version, "hip", None):
         raise Unsupported(
             f"torch {version} is a ROCm build, whose waits torch does not report: "

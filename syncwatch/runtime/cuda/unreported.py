@@ -6,10 +6,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from torch.compiler import is_dynamo_compiling
-
 from syncwatch.facts import predict
 from syncwatch.facts.observe import describe_call
+from syncwatch.runtime.compiling import is_dynamo_compiling
 from syncwatch.runtime.cuda.clocks import Clock, Marks, resolve
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
