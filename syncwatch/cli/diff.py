@@ -15,10 +15,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what has changed; status 1 where the new run waits more often."""
+    """Prints what has changed; status 1 where the new run waits more often. Of several ranks the first is compared."""
     from syncwatch.cli import EXIT_CLEAN, EXIT_FINDINGS
     from syncwatch.report.session_diff import grown, print_diff
 
-    old, new = read_sessions(args.old)[0], read_sessions(args.new)[0]
+    before, after = read_sessions(args.old), read_sessions(args.new)
+    old, new = before[0], after[0]
+    if len(before) > 1 or len(after) > 1:
+        print(f"note: of several ranks, {old.rank} and {new.rank} are compared; name a rank's file for another")
     print_diff(old, new, file=sys.stdout)
     return EXIT_FINDINGS if grown(old, new) else EXIT_CLEAN

@@ -261,11 +261,35 @@ def test_diff_says_what_has_changed(tmp_path):
     assert syncwatch(tmp_path, "diff", "new.json", "old.json")[0] == 1
 
 
-def test_a_broken_session_is_named(tmp_path):
-    (tmp_path / "bad.json").write_text('{"schema_version": 1}')
-    status, _, err = syncwatch(tmp_path, "report", "bad.json")
-    assert status == 2
-    assert "bad.json: not a file that this command can read" in err
+def test_diff_of_several_ranks_says_which_it_compares(tmp_path):
+    for rank in "01":
+        record(tmp_path, TRAIN, options=("--output", "s.json"), RANK=rank, WORLD_SIZE="2")
+    status, out, _ = syncwatch(tmp_path, "diff", "s.json", "s.rank1.json")
+    assert status == 0
+    assert out.startswith("note: of several ranks, 0 and 1 are compared; name a rank's file for another\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "not a file that this command can read (Input data was truncated); `syncwatch run` writes session files"),
+        ("[1]", "Expected `object`, got `array`"),
+        ('{"schema_version": 1}', "missing required field"),
+        ('{"schema_version": 9}', "written by a newer syncwatch (schema 9, this one reads up to 1); upgrade syncwatch"),
+        (
+            '{"device": "cuda", "device_name": "", "torch": "2", "command": [], "totals": {"count": "many"}}',
+            "Expected `int`, got `str` - at `$.totals.count`",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", [["report"], ["diff", "bad.json"]])
+def test_a_broken_session_is_named(tmp_path, content, says, command):
+    (tmp_path / "bad.json").write_text(content)
+    status, out, err = syncwatch(tmp_path, *command, "bad.json")
+    assert (status, out) == (2, "")
+    assert err.startswith("syncwatch: bad.json: ")
+    assert says in err
+    assert len(err.splitlines()) == 1
 
 
 def test_where_torch_is_missing_the_environment_is_named(tmp_path, monkeypatch, capsys):
