@@ -172,7 +172,17 @@ _HOST_RUNTIMES = frozenset(
 
 def _feeds_host_runtime(cls: Class) -> bool:
     """Whether the methods of a class import a runtime that works on the host."""
-    return cls.node is not None and not _HOST_RUNTIMES.isdisjoint(_imported(cls.node.body))
+    return cls.node is not None and not _HOST_RUNTIMES.isdisjoint(_imported_by(cls.node))
+
+
+_IMPORTED: dict[int, tuple[ir.Class, set[str]]] = {}  # by id; the class is kept, so that its id is
+
+
+def _imported_by(node: ir.Class) -> set[str]:
+    known = _IMPORTED.get(id(node))
+    if known is None:
+        known = _IMPORTED[id(node)] = (node, _imported(node.body))
+    return known[1]
 
 
 def _imported(block: Any) -> set[str]:

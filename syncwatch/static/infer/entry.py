@@ -377,7 +377,7 @@ def _entry_heat(m: Interpreter, func: Func, cls: Class | None, kwargs: dict[str,
 
 
 def _tensor_inside(v: Value) -> bool:
-    from syncwatch.static.infer.events import cuda_inside
+    from syncwatch.static.infer.readings import cuda_inside
 
     return any(type(x).__name__ != "Device" and cuda_inside(x) for x in members(v))
 

@@ -263,7 +263,7 @@ def device_of(m: Interpreter, v: Value) -> Device | None:
 
 def module_device(v: Obj) -> Device | None:
     """Where the parameters of a module are; None where it has none."""
-    from syncwatch.static.infer.events import module_tensors
+    from syncwatch.static.infer.readings import module_tensors
 
     tensors = module_tensors(v)
     if not tensors:

@@ -76,7 +76,7 @@ def named(m: Interpreter, name: str) -> Value:
 
 def called(m: Interpreter, func: Value, node: ir.Call, args: Sequence[Value]) -> Value:
     """The result of a call that gives something unknown: models and losses give tensors where their arguments are."""
-    from syncwatch.static.infer.events import cuda_inside
+    from syncwatch.static.infer.readings import cuda_inside
 
     if m.preparing or not (is_open(func) or _runs(node.func)):
         return UNKNOWN

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from syncwatch.static.library import protocol
+
 _loaded = False
 
 
@@ -20,3 +22,4 @@ def load() -> None:
     for info in pkgutil.iter_modules(__path__):
         if info.name != "protocol":
             importlib.import_module(f"{__name__}.{info.name}")
+    protocol.forget()

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from syncwatch.static.values import UNKNOWN, Device, Iter, Obj, Value
@@ -216,6 +217,7 @@ def bases(**named: Sequence[str]) -> None:
     BASES.update({k: tuple(v) for k, v in named.items()})
 
 
+@lru_cache(maxsize=50_000)
 def canonical(name: str) -> str:
     """The public name of a library object, whatever path it was imported by."""
     known = ALIASES.get(name)
@@ -274,6 +276,24 @@ def find(table: Mapping[str, object], type: str, member: str) -> object | None:
 
 def by_prefix(table: Mapping[str, object], name: str) -> object | None:
     """The entry with the longest prefix of `name` (prefixes end in a dot)."""
+    key = (id(table), name)
+    if key not in _PREFIXES:
+        if len(_PREFIXES) >= 50_000:
+            _PREFIXES.clear()
+        _PREFIXES[key] = _longest(table, name)
+    return _PREFIXES[key]
+
+
+_PREFIXES: dict[tuple[int, str], object | None] = {}  # by the table's id: the tables live as long as the process
+
+
+def forget() -> None:
+    """Drops what was looked up before all models were there."""
+    canonical.cache_clear()
+    _PREFIXES.clear()
+
+
+def _longest(table: Mapping[str, object], name: str) -> object | None:
     head = name
     while True:
         head, dot, _ = head.rpartition(".")

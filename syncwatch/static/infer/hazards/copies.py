@@ -17,7 +17,6 @@ from syncwatch.static.values import (
     TRUE,
     UNKNOWN,
     Array,
-    Bound,
     Lib,
     Obj,
     Tensor,
@@ -101,19 +100,24 @@ def upload_via(m: Interpreter, op: str, args: Sequence[Value], via: str) -> str:
     return via
 
 
+_NOTED = frozenset({"copy_", "to", "cuda", "record_stream"})
+
+
 def wrote(m: Interpreter, node: ir.Call, func: Value, args: Sequence[Value], kwargs: Mapping[str, Value]) -> None:
     """Notes in the variables concerned that a copy or collective on them began, or that a stream knows of them."""
-    from syncwatch.static.infer.calls import assign
-
     if type(func) is Lib:
         if func.name.startswith("torch.distributed.") and kwargs.get("async_op") == TRUE and args and node.args:
+            from syncwatch.static.infer.calls import assign
+
             target = node.args[0].value
             if type(args[0]) is Tensor and type(target) in (ir.Name, ir.Attr):
                 new = msgspec.structs.replace(args[0], pending=m.waits, marks=args[0].marks | {COLLECTIVE})
                 assign(m, target, new)
         return
-    if type(func) is not Bound or type(func.self) is not Tensor or type(node.func) is not ir.Attr:
+    if type(func.self) is not Tensor or type(node.func) is not ir.Attr or node.func.attr not in _NOTED:
         return
+    from syncwatch.static.infer.calls import assign
+
     v, target = func.self, node.func.value
     if type(target) not in (ir.Name, ir.Attr):
         return
