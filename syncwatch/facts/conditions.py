@@ -346,3 +346,31 @@ def attr(name: str, attribute: str, default: bool, unknown: Verdict = None) -> C
         return unknown if verdict is None else verdict
 
     return Condition(f"`{attribute}` is set", test, f"`{attribute}` is not set")
+
+
+def told(name: str, attribute: str, *values: object, words: str, otherwise: str, unknown: Verdict = None) -> Condition:
+    """An attribute of the argument is one of `values`: a tensor's layout, the class of a distribution.
+
+    `unknown` is the answer where nothing is known of the attribute.
+    """
+
+    def test(bound: Bound) -> Verdict:
+        arg = bound.get(name)
+        if arg is None or attribute not in arg.attrs:
+            return unknown
+        return arg.attrs[attribute].value in values
+
+    return Condition(words, test, otherwise)
+
+
+def laid_out(name: str, *layouts: str) -> Condition:
+    """The tensor has one of these layouts: "sparse_coo", "sparse_csr", "jagged", "nested". Others are strided."""
+    shown = " or ".join(layouts)
+    return told(
+        name,
+        "layout",
+        *layouts,
+        words=f"{label(name)} is {shown}",
+        otherwise=f"{label(name)} is not {shown}",
+        unknown=False,
+    )

@@ -9,11 +9,10 @@ import functools
 import importlib
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from syncwatch.facts import canonical, table
+from syncwatch.facts import table
 from syncwatch.facts.describe import Arg, Call
 from syncwatch.facts.ops import silent
 
@@ -53,11 +52,15 @@ def describe_tensor(tensor: Any, *, device: str | None = None) -> Arg:
     attrs: dict[str, Arg] = {}
     strided = tensor.layout == torch.strided and not tensor.is_nested
     if not strided:
-        attrs["layout"] = Arg("str", value="nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch."))
+        jagged = tensor.layout == torch.jagged
+        layout = "nested" if tensor.is_nested and not jagged else str(tensor.layout).removeprefix("torch.")
+        attrs["layout"] = Arg("str", value=layout)
+        if jagged:
+            attrs["max_seqlen"] = Arg("bool", value="max_seqlen" in getattr(tensor, "_metadata_cache", ()))
     where = device or tensor.device.type
     pinned = None
     if where == "cpu" and strided:
-        pinned = bool(tensor.is_pinned()) if torch.cuda.is_available() else False
+        pinned = _is_pinned(tensor) if torch.cuda.is_available() else False
     if strided:
         attrs["itemsize"] = Arg("number", value=tensor.element_size())
         if not tensor.is_contiguous():
@@ -79,6 +82,13 @@ def describe_tensor(tensor: Any, *, device: str | None = None) -> Arg:
         requires_grad=tensor.requires_grad,
         attrs=attrs,
     )
+
+
+def _is_pinned(tensor: Any) -> bool | None:
+    try:
+        return bool(tensor.is_pinned())
+    except (RuntimeError, TypeError):  # under vmap, and for tensor classes that do not answer
+        return None
 
 
 def describe(value: Any) -> Arg:
@@ -127,6 +137,8 @@ def _describe_object(value: Any) -> Arg:
         for name in ("enable_nested_tensor", "momentum", "track_running_stats", "n_averaged"):
             if hasattr(value, name):
                 attrs[name] = describe(getattr(value, name))
+        if isinstance(value, torch.nn.parallel.DistributedDataParallel):
+            attrs.update(_describe_replica(value))
         pinned = None
         if device == "cpu":
             pinned = torch.cuda.is_available() and all(tensor.is_pinned() for tensor in tensors)
@@ -141,18 +153,23 @@ def _describe_object(value: Any) -> Arg:
     if isinstance(value, torch.optim.Optimizer):
         return _describe_optimizer(value)
     if isinstance(value, torch.distributions.Distribution):
-        parameters = [v for v in vars(value).values() if isinstance(v, torch.Tensor)]
-        inner = getattr(value, "base_dist", None)
-        device = parameters[0].device.type if parameters else None
-        if device is None and inner is not None:
-            device = describe(inner).device
         return Arg(
             "object",
-            device=device,
-            attrs={"validate_args": Arg("bool", value=bool(value._validate_args))},
+            device=_device_of_distribution(value),
+            attrs={
+                "validate_args": Arg("bool", value=bool(value._validate_args)),
+                "kind": Arg("str", value=type(value).__name__),
+                "base": Arg("str", value=_base(value)),
+            },
         )
+    if isinstance(value, getattr(torch.distributed, "ProcessGroup", ())):
+        return Arg("object", attrs={"backend": Arg("str", value=torch.distributed.get_backend(value))})
     if isinstance(value, torch.amp.GradScaler):
         return Arg("object", attrs={"enabled": Arg("bool", value=value.is_enabled())})
+    if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
+        return Arg("object", device=value.device.type)
+    if type(value).__name__ == "StateDictOptions":
+        return Arg("object", attrs={"cpu_offload": Arg("bool", value=bool(value.cpu_offload))})
     if type(value).__module__ == "numpy":
         kind = _NUMPY_KINDS.get(getattr(getattr(value, "dtype", None), "kind", ""))
         if hasattr(value, "ndim") and value.ndim:
@@ -161,6 +178,42 @@ def _describe_object(value: Any) -> Arg:
     if inspect.isgenerator(value):
         return Arg("unknown")
     return Arg("object")
+
+
+def _device_of_distribution(distribution: Any) -> str | None:
+    import torch
+
+    held = list(vars(distribution).values())
+    for value in held:
+        if isinstance(value, torch.Tensor):
+            return str(value.device.type)
+    inner = [value for value in held if isinstance(value, torch.distributions.Distribution)]
+    return next((device for value in inner if (device := _device_of_distribution(value)) is not None), None)
+
+
+def _base(distribution: Any) -> str:
+    """The class that draws the samples, beneath transforms, dimensions and mixtures."""
+    for name in ("base_dist", "_component_distribution"):
+        inner = getattr(distribution, name, None)
+        if inner is not None:
+            return _base(inner)
+    return type(distribution).__name__
+
+
+def _describe_replica(module: Any) -> dict[str, Arg]:
+    """What DistributedDataParallel was told, and whether a parameter had no part in the passes before."""
+    import torch
+
+    attrs = {
+        "find_unused_parameters": Arg("bool", value=bool(module.find_unused_parameters)),
+        "static_graph": Arg("bool", value=bool(module.static_graph)),
+        "syncs": Arg("bool", value=bool(module.require_backward_grad_sync)),
+        "backend": Arg("str", value=torch.distributed.get_backend(module.process_group)),
+    }
+    unused = module._get_ddp_logging_data().get("unused_parameter_size")
+    if unused is not None:
+        attrs["unused"] = Arg("bool", value=unused > 0)
+    return attrs
 
 
 def _describe_optimizer(optimizer: Any) -> Arg:
@@ -238,112 +291,8 @@ def name_of(function: Any) -> str:
     module = getattr(function, "__module__", "") or "torch"
     if plain in _DISPATCHED:
         return f"torch.{_DISPATCHED[plain]}"
+    if module == "torch.distributed.distributed_c10d":
+        return f"torch.distributed.{plain}"
     if module == "torch.nn.functional":
         return f"{module}.{plain.removesuffix('_with_indices').lstrip('_')}"
     return f"{module}.{plain}"
-
-
-# ------------------------------------------------------------------------------------------- recording calls
-
-
-class _Recorder:
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Call]] = []
-        self.depth = 0
-
-    def run(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if self.depth:
-            return function(*args, **kwargs)
-        self.depth += 1  # describing an argument calls torch, and what the call does inside is its own business
-        try:
-            # model.parameters() can be read once only
-            args = tuple(list(arg) if inspect.isgenerator(arg) else arg for arg in args)
-            self.calls.append((name, describe_call(args, kwargs)))
-            return function(*args, **kwargs)
-        finally:
-            self.depth -= 1
-
-
-# functions that run the caller's code, whose calls are the caller's
-_TRANSPARENT = frozenset({"torch.utils.checkpoint.checkpoint", "torch.vmap", "torch.autograd.grad", "gc.collect"})
-
-
-@contextmanager
-def recording() -> Iterator[list[tuple[str, Call]]]:
-    """Records the outermost calls of PyTorch's public operations: (name, description), as the program goes.
-
-    Python functions of the table that the torch function protocol does not cover (optimizers, distributions,
-    torch.cuda) are wrapped meanwhile. Not for threads.
-    """
-    from torch.overrides import TorchFunctionMode
-
-    recorder = _Recorder()
-
-    class Mode(TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(
-            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
-        ) -> Any:
-            if getattr(func, "__name__", "") in ("__get__", "__set__"):
-                return func(*args, **(kwargs or {}))
-            return recorder.run(name_of(func), func, args, kwargs or {})
-
-    with ExitStack() as stack:
-        for owner, attribute, original, name in _python_operations():
-            if attribute in vars(owner):
-                stack.callback(setattr, owner, attribute, original)
-            else:
-                stack.callback(delattr, owner, attribute)
-            setattr(owner, attribute, _wrapped(recorder, original, name))
-        stack.enter_context(Mode())
-        yield recorder.calls
-
-
-def _wrapped(recorder: _Recorder, original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    constructor = original.__name__ == "__init__"
-
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.depth and constructor:
-            recorder.depth += 1
-            try:
-                recorder.calls.append((name, describe_call(args[1:], kwargs)))
-                return original(*args, **kwargs)
-            finally:
-                recorder.depth -= 1
-        return recorder.run(name, original, args, kwargs)
-
-    return wrapper
-
-
-def _python_operations() -> list[tuple[Any, str, Any, str]]:
-    """(owner, attribute, original, name) of the table's functions that are plain Python outside the protocol."""
-    from torch.overrides import get_ignored_functions, get_testing_overrides
-
-    covered = set(get_testing_overrides()) - set(get_ignored_functions())
-    found: dict[tuple[int, str], tuple[Any, str, Any, str]] = {}
-    for name in (*table().public, *silent.public()):
-        if name in _TRANSPARENT or name.startswith("torch.Tensor."):
-            continue
-        owner_name, _, attribute = name.rpartition(".")
-        try:
-            owner = resolve(owner_name)
-        except (AttributeError, ModuleNotFoundError):
-            continue
-        value = vars(owner).get(attribute) if hasattr(owner, "__dict__") else None
-        if value is None and owner_name.startswith("torch.distributions."):
-            value = getattr(owner, attribute, None)  # inherited: patched on the class itself, and deleted later
-        label = name
-        if isinstance(value, type) and "__init__" in vars(value):
-            owner, attribute, value = value, "__init__", vars(value)["__init__"]
-        if isinstance(value, staticmethod) or not _patchable(value) or value in covered:
-            continue
-        found.setdefault(
-            (id(owner), attribute), (owner, attribute, value, canonical(label) if attribute == "__init__" else label)
-        )
-    return list(found.values())
-
-
-def _patchable(value: Any) -> bool:
-    if isinstance(value, types.FunctionType) or type(value).__name__ == "tensortype":
-        return True
-    return isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("pickle", "_pickle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 
@@ -48,6 +49,8 @@ def test_public_names_exist() -> None:
         "torch.Tensor.__str__",
     }
     unknown = []
+    other = {"torchvision": "torchvision.", "torchaudio": "torchaudio.", "tensorboard": "torch.utils.tensorboard."}
+    elsewhere += tuple(prefix for module, prefix in other.items() if importlib.util.find_spec(module) is None)
     for name in (*facts.table().public, *silent.public()):
         if name.startswith(elsewhere) or name in methods_of_syntax:
             continue

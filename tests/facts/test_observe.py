@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from syncwatch.facts import observe  # noqa: E402
 from syncwatch.facts.codec import plain_call, read_call  # noqa: E402
 from syncwatch.facts.describe import MISSING, Arg, Call  # noqa: E402
+from syncwatch.facts.record import recording  # noqa: E402
 
 
 def test_a_tensor() -> None:
@@ -56,7 +57,7 @@ def test_objects() -> None:
 
 
 def recorded(program: object) -> list[str]:
-    with observe.recording() as calls:
+    with recording() as calls:
         program()  # type: ignore[operator]
     return [op for op, _ in calls]
 

@@ -16,7 +16,9 @@ _DTYPES = (torch.float32, torch.complex64, torch.int64, torch.bool)
 
 def operators(device: str, per_operator: int = 6) -> Iterator[tuple[str, Maker]]:
     """(name, maker) of the samples of op_db, in the first of the usual types that an operator supports, and in int64
-    as well. Raises ImportError where torch.testing lacks its requirements (the package expecttest)."""
+    as well; and one sample each for its other names: the method, the form in place, the aliases.
+
+    Raises ImportError where torch.testing lacks its requirements (the package expecttest)."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     for op in op_db:
@@ -26,17 +28,43 @@ def operators(device: str, per_operator: int = 6) -> Iterator[tuple[str, Maker]]
             chosen.append(torch.int64)
         for number, dtype in enumerate(chosen):
             count = per_operator if number == 0 else 2
+            name = f"{op.name} {str(dtype).removeprefix('torch.')}"
             try:
-                inputs = op.sample_inputs(torch.device(device), dtype, requires_grad=False)
-                for sample in itertools.islice(inputs, count):
-                    yield f"{op.name} {str(dtype).removeprefix('torch.')}", _bound(op.op, sample)
+                inputs = list(
+                    itertools.islice(op.sample_inputs(torch.device(device), dtype, requires_grad=False), count)
+                )
             except Exception:  # some inputs need a library that this build lacks
                 continue
+            for sample in inputs:
+                yield name, _bound(op.op, sample)
+            if number == 0 and inputs:
+                for form, function in _other_names(op):
+                    yield f"{name} {form}", _bound(function, inputs[0])
+
+
+def _other_names(op: Any) -> Iterator[tuple[str, Any]]:
+    """Further functions that do the same."""
+    forms = {
+        "method": op.method_variant,
+        "in place": op.inplace_variant,
+        "operator": op.operator_variant,
+        "operator in place": op.inplace_operator_variant,
+    }
+    yield from ((form, function) for form, function in forms.items() if function is not None)
+    for alias in op.aliases:
+        for form, function in (
+            ("alias", alias.op),
+            ("method of alias", alias.method_variant),
+            ("alias in place", alias.inplace_variant),
+        ):
+            if function is not None:
+                yield f"{form} {alias.name}", function
 
 
 def _bound(function: Any, sample: Any) -> Maker:
     def make() -> Action:
-        return lambda: function(sample.input, *sample.args, **sample.kwargs)
+        given = sample.input.clone() if isinstance(sample.input, torch.Tensor) else sample.input  # some write to it
+        return lambda: function(given, *sample.args, **sample.kwargs)
 
     return make
 

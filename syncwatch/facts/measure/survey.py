@@ -12,15 +12,18 @@ from typing import Any
 import msgspec
 
 from syncwatch.facts import by_leaf
-from syncwatch.facts.codec import plain_call
+from syncwatch.facts.codec import plain_call, read_call
 from syncwatch.facts.describe import Call
 from syncwatch.facts.measure.witness import Action, Bench, DeviceLost, Maker, Outcome
-from syncwatch.facts.observe import describe_call, recording
+from syncwatch.facts.observe import describe_call
+from syncwatch.facts.record import recording
 from syncwatch.facts.store import Count, Program, Version, raw
 
 LEAF_SLEEP_MS = 4.0
 # the areas whose programs reach leaf operations on both sides of their conditions
-LEAF_AREAS = frozenset({"reads", "transfers", "indexing", "shapes", "linalg", "conditions", "remainder"})
+LEAF_AREAS = frozenset({"reads", "transfers", "copies", "indexing", "shapes", "linalg", "conditions", "remainder"})
+
+MARKERS = "torch._ops.profiler."  # what an optimizer leaves around its step for the profiler
 
 Calls = list[tuple[str, Call]]
 
@@ -30,17 +33,42 @@ class Survey:
     """What has been measured so far."""
 
     programs: list[Program] = field(default_factory=list)
-    operations: dict[str, Count] = field(default_factory=dict)
-    leaves: dict[str, Count] = field(default_factory=dict)
     samples: list[Program] = field(default_factory=list)  # from torch's own test inputs: evidence, not shipped
     leaf_samples: list[Program] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
+    sampled: set[str] = field(default_factory=set)  # names of test inputs that an earlier run measured
+
+    @property
+    def operations(self) -> dict[str, Count]:
+        """What was measured of each public operation, where a program or a test input called nothing else."""
+        return summed([*self.programs, *self.samples])
+
+    @property
+    def leaves(self) -> dict[str, Count]:
+        """The same of each operation of the dispatcher."""
+        return summed(self.leaf_samples, warnings_seen=False)
+
+    @property
+    def evidence(self) -> list[Program]:
+        """Every measured call."""
+        return [*self.programs, *self.samples, *self.leaf_samples]
+
+    def keep(self, rows: Iterable[Program]) -> None:
+        """Takes over the evidence of an earlier run, but for what was measured again since."""
+        areas = {program.area for program in self.programs}
+        names = {program.name for program in self.programs}
+        for row in rows:
+            if row.area == "samples":
+                self.samples.append(row)
+            elif row.area == "leaves":
+                if row.name not in names:
+                    self.leaf_samples.append(row)
+            elif row.area not in areas:
+                self.programs.append(row)
 
     def add_program(self, area: str, name: str, calls: Calls, outcome: Outcome) -> None:
         self.programs.append(_program(area, name, calls, outcome))
-        if len(calls) == 1:
-            tally(self.operations, calls[0][0], outcome)
 
     def is_new(self, calls: list[Any]) -> bool:
         """Whether no call with this description was measured yet."""
@@ -56,7 +84,17 @@ def _program(area: str, name: str, calls: Calls, outcome: Outcome) -> Program:
     return Program(area, name, plain, outcome.blocked, outcome.waits, outcome.warnings, outcome.cupti)
 
 
-def tally(table: dict[str, Count], op: str, outcome: Outcome, *, warnings_seen: bool = True) -> None:
+def summed(programs: Iterable[Program], *, warnings_seen: bool = True) -> dict[str, Count]:
+    """Counts by operation, of the programs that make one call."""
+    table: dict[str, Count] = {}
+    for program in programs:
+        names = [name for name, *_ in program.calls if not name.startswith(MARKERS)]
+        if len(names) == 1:
+            tally(table, names[0], program, warnings_seen=warnings_seen)
+    return table
+
+
+def tally(table: dict[str, Count], op: str, outcome: Outcome | Program, *, warnings_seen: bool = True) -> None:
     """Adds one call. `warnings_seen`: warnings reach Python here (under a dispatch mode they may go to stderr)."""
     old = table.get(op, Count(0, 0))
     waits = outcome.waits if outcome.blocked else None
@@ -83,7 +121,7 @@ def run_programs(bench: Bench, survey: Survey, area: str, programs: Iterable[tup
     for name, make in programs:
         try:
             calls = observed(make)
-            outcome = bench.measure(make)
+            outcome = bench.measure(make, cupti=len(calls) == 1)
         except DeviceLost:
             raise
         except Exception as error:  # a program that this version of torch refuses is a result too
@@ -110,6 +148,8 @@ def run_samples(bench: Bench, survey: Survey, samples: Iterable[tuple[str, Maker
     """
     end = time.monotonic() + seconds
     for name, make in samples:
+        if name in survey.sampled:
+            continue
         if time.monotonic() > end:
             survey.failures.append(f"samples: stopped after {seconds:.0f} s at {name}")
             return
@@ -131,8 +171,6 @@ def _run_sample(bench: Bench, survey: Survey, name: str, make: Maker) -> None:
         return
     outcome = bench.once(make())
     survey.samples.append(_program("samples", name, calls, outcome))
-    if len(calls) == 1:
-        tally(survey.operations, calls[0][0], outcome)
     run_leaves(bench, survey, name, make())
 
 
@@ -148,29 +186,31 @@ def run_leaves(bench: Bench, survey: Survey, name: str, action: Action) -> None:
             if not survey.is_new([plain_call(op, call)]):
                 return func(*args, **kwargs)
             result: list[Any] = []
-            blocked, host_ms, waits, warned = bench.behind_sleep(
-                lambda: result.append(func(*args, **kwargs)), LEAF_SLEEP_MS
-            )
-            outcome = Outcome(blocked, waits, warned, host_ms)
-            tally(survey.leaves, op, outcome, warnings_seen=False)
+
+            def run() -> None:
+                result.append(func(*args, **kwargs))
+
+            outcome = bench.once(run, LEAF_SLEEP_MS)
             survey.leaf_samples.append(_program("leaves", name, [(op, call)], outcome))
-            return result[0]
+            return result[-1]
 
     with Leaves():
         action()
 
 
-def leaf_proofs(survey: Survey, most: int = 8) -> list[Program]:
-    """The measured leaf operations that prove conditions of the table: at most `most` a verdict of each."""
-    taken: Counter[tuple[str, bool]] = Counter()
+def leaf_proofs(survey: Survey, most: int = 4) -> list[Program]:
+    """The measured leaf operations that prove conditions of the table: at most `most` of each combination of them."""
+    taken: Counter[tuple[Any, ...]] = Counter()
     proofs = []
     for sample in survey.leaf_samples:
-        op = sample.calls[0][0]
+        op, call = read_call(sample.calls[0])
         fact = by_leaf(op)
         if fact is None or not fact.cases:
             continue
-        taken[op, sample.blocked] += 1
-        if taken[op, sample.blocked] <= most:
+        bound = fact.bind(call)
+        key = (op, sample.blocked, *(case.when(bound) for case in fact.cases))
+        taken[key] += 1
+        if taken[key] <= most:
             proofs.append(sample)
     return proofs
 

@@ -14,19 +14,23 @@ def areas() -> Iterator[tuple[Fact, ...]]:
         distributions,
         indexing,
         leaves,
+        library,
         nn,
         reads,
         shapes,
         solvers,
         sparse,
+        states,
         training,
         transfers,
+        vision,
         waits,
     )
 
     for module in (
         reads,
         transfers,
+        states,
         indexing,
         shapes,
         waits,
@@ -36,6 +40,8 @@ def areas() -> Iterator[tuple[Fact, ...]]:
         distributions,
         distributed,
         sparse,
+        library,
+        vision,
         leaves,
     ):
         yield module.FACTS

@@ -15,7 +15,9 @@ from syncwatch.facts.conditions import (
     any_of,
     is_cuda,
     is_host,
+    laid_out,
     numel,
+    on_cuda,
     truth,
 )
 from syncwatch.facts.describe import Arg, Call
@@ -248,7 +250,18 @@ def _bind_index_put(call: Call) -> Bound:
 
 
 FACTS = (
-    fact(methods("__getitem__"), "input index", *_index_cases, note="Numbers, slices and device indices make no wait."),
+    fact(
+        methods("__getitem__"),
+        "input index",
+        *_index_cases,
+        sizes_by_data(
+            (on_cuda("input") & laid_out("input", "sparse_coo")).described(
+                "a sparse tensor is searched for the elements", "the tensor is strided"
+            ),
+            waits=2,
+        ),
+        note="Numbers, slices and device indices make no wait.",
+    ),
     fact(
         methods("__setitem__"),
         "input index value",

@@ -29,7 +29,7 @@ from syncwatch.facts.ops.indexing import INDEX_ONCE, WHERE
 from syncwatch.facts.ops.reads import may_be_equal
 from syncwatch.facts.ops.shapes import SORTED_SEARCH
 from syncwatch.facts.ops.solvers import EX
-from syncwatch.facts.ops.transfers import PAGEABLE_OUT, incoming, outgoing
+from syncwatch.facts.ops.transfers import CONVERTED_OUT, PAGEABLE_OUT, incoming, list_copies, outgoing
 from syncwatch.facts.table import leaf, reads, sizes_by_data, solves, uploads
 
 _cuda = on_cuda("input")
@@ -134,7 +134,7 @@ _check_errors = (_cuda & flag("check_errors")).described("`check_errors=True`", 
 FACTS = (
     leaf("_local_scalar_dense item", "input", reads(_cuda)),
     leaf("is_nonzero", "input", reads(_cuda)),
-    leaf("_to_copy", "input", outgoing(_to("cpu")), *incoming("input", _to("cuda"))),
+    leaf("_to_copy", "input", outgoing(_to("cpu")), CONVERTED_OUT, *incoming("input", _to("cuda"))),
     leaf(
         "copy_ copy _copy_from",
         "dst input non_blocking",
@@ -198,11 +198,12 @@ FACTS = (
         uploads(_put_value, instead="give the value as a tensor on the device"),
     ),
     leaf("where.self", "condition input other", uploads(_where_host, waits=_where_waits)),
-    leaf("_nested_tensor_from_mask", "input mask mask_check", sizes_by_data(_cuda)),
+    leaf("_nested_tensor_from_mask", "input mask mask_check", sizes_by_data(_cuda, waits=2)),
     leaf("_nested_tensor_from_mask_left_aligned", "input mask", reads(_cuda)),
     leaf("_to_sparse", "input", sizes_by_data(_cuda, waits=None)),
     leaf("_to_sparse_csr _to_sparse_csc", "input", sizes_by_data(_cuda, waits=2)),
     leaf("_coalesce", "input", sizes_by_data(_cuda, waits=None, reported=False)),
+    leaf("_foreach_copy_", "dst input non_blocking", list_copies("dst", "input")),
     leaf("_ctc_loss", "log_probs targets input_lengths target_lengths", uploads(on_cuda("log_probs"), waits=None)),
     leaf("_linalg_check_errors", "input", solves(_cuda), instead=EX),
     leaf(

@@ -15,13 +15,27 @@ from syncwatch.facts.conditions import (
     is_cuda,
     is_given,
     is_tensor,
+    laid_out,
     numel,
     on_cuda,
     opposite,
+    tensor,
     truth,
 )
 from syncwatch.facts.ops.scalars import host_numbers
-from syncwatch.facts.table import both, fact, functional, functions, methods, reads, sizes_by_data, uploads
+from syncwatch.facts.table import (
+    Case,
+    both,
+    copies_out,
+    fact,
+    functional,
+    functions,
+    methods,
+    reads,
+    sizes_by_data,
+    uploads,
+)
+from syncwatch.model import Kind
 
 WHERE = "torch.where, masked_fill or a weight of zero keep the shape; nonzero_static takes a known number"
 
@@ -200,6 +214,33 @@ FACTS = (
         (*both("add", "sub", "subtract"), *methods("add_", "sub_", "subtract_"), "torch.rsub"),
         "input other",
         host_numbers("alpha"),
+        Case(
+            Kind.DYNAMIC_SHAPE,
+            (_cuda & laid_out("input", "sparse_coo") & laid_out("other", "sparse_coo")).described(
+                "both are sparse, so that the size of the result depends on them", "one is strided"
+            ),
+            None,
+            reported=False,
+        ),
+    ),
+    fact(
+        functions("tensordot"),
+        "a b dims",
+        copies_out(
+            on_cuda("dims").described("the axes are a tensor on the GPU, and are read", "the axes are host numbers"),
+            waits=2,
+        ),
+        instead="pass the axes as lists",
+    ),
+    fact(
+        functions("_foreach_lerp", "_foreach_lerp_"),
+        "input tensors weight",
+        reads(
+            (on_cuda("weight") & tensor("weight")).described(
+                "the weight is a CUDA tensor, which is read", "the weight is a host number, or a list of tensors"
+            )
+        ),
+        instead="pass a Python number",
     ),
     fact(
         (*both("clamp", "clip"), *methods("clamp_", "clip_")),

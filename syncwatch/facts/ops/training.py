@@ -74,12 +74,17 @@ def _counter(on_gpu: bool) -> Condition:
     return Condition("the counter of updates is in host memory, and is uploaded", test, "the model is in host memory")
 
 
+def _average_waits(number: int) -> Callable[[Bound], int | None]:
+    """With a model in host memory its parameters are uploaded as well."""
+    return lambda bound: number if is_cuda(bound.get("model")) is not False else None
+
+
 FACTS = (
     fact(
         ("torch.optim.swa_utils.AveragedModel.update_parameters",),
         "average model",
-        reads(_counter(True), waits=2),
-        uploads(_counter(False), waits=1),
+        reads(_counter(True), waits=_average_waits(3)),
+        uploads(_counter(False), waits=_average_waits(2)),
         instead="average by hand: torch._foreach_lerp_(averages, parameters, 1 - decay)",
     ),
     fact(
@@ -112,10 +117,32 @@ FACTS = (
         instead="its line search is host code by design",
     ),
     fact(
-        ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm", "torch.nn.utils.get_total_norm"),
+        ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"),
         "parameters max_norm norm_type error_if_nonfinite foreach",
-        reads(on_cuda("parameters") & flag("error_if_nonfinite")),
-        instead="error_if_nonfinite=False, and watch the norm every N steps",
+        reads(
+            on_cuda("parameters") & flag("error_if_nonfinite"),
+            instead="error_if_nonfinite=False, and watch the norm every N steps",
+        ),
+        reads(on_cuda("max_norm"), instead="pass the norm as a Python number"),
+    ),
+    fact(
+        ("torch.nn.utils.get_total_norm",),
+        "parameters norm_type error_if_nonfinite foreach",
+        reads(
+            on_cuda("parameters") & flag("error_if_nonfinite"),
+            instead="error_if_nonfinite=False, and watch the norm every N steps",
+        ),
+    ),
+    fact(
+        ("torch.optim.SparseAdam.step",),
+        "input closure",
+        Case(
+            Kind.DYNAMIC_SHAPE,
+            _on_gpu.described("the sparse gradients are coalesced", "the parameters are in host memory"),
+            None,
+            reported=False,
+        ),
+        instead="dense gradients: sparse=False in the embedding",
     ),
     fact(
         tuple(f"{scaler}.step" for scaler in _SCALERS),

@@ -8,7 +8,7 @@ from syncwatch.facts.conditions import (
     Condition,
     Verdict,
     all_of,
-    dense,
+    any_of,
     device_named,
     equals,
     flag,
@@ -30,8 +30,8 @@ ON_DEVICE = "create it on the device: device= in torch.arange, torch.zeros, torc
 ASYNC_OUT = 'to("cpu", non_blocking=True) into pinned memory, then one event before the data is read'
 HOIST = "build it once, before the loop, and keep it on the device"
 
-# Measured behind a busy GPU: one copy of up to 2 MB returns at once, 4 MB wait for the whole queue.
-STAGED = 3 << 20
+# Measured behind a busy GPU: one copy of up to 2 MB returns at once, 3 MB wait for the whole queue.
+STAGED = 2 << 20
 
 _sync = ~flag("non_blocking")
 
@@ -96,10 +96,9 @@ def outgoing(target: Condition) -> Case:
 def incoming(source: str, target: Condition) -> tuple[Case, ...]:
     """The reasons to wait of a copy from the host: blocking, or asynchronous in name only."""
     moves = on_host(source) & target
-    packed = pinned(source) & dense(source) & ~_relaid(source)
-    unpinned = (moves & ~_sync & ~packed).described(
-        "the source is not dense pinned memory, so that the driver stages the copy",
-        "the source is dense pinned memory",
+    unpinned = (moves & ~_sync & ~(pinned(source) & _direct(source, source))).described(
+        "the source is not pinned memory in the order of the copy, so that the driver stages it",
+        "the source is pinned, and contiguous or laid out as the destination",
     )
     return (
         uploads(
@@ -113,8 +112,9 @@ def incoming(source: str, target: Condition) -> tuple[Case, ...]:
         Case(
             Kind.PAGEABLE_ASYNC,
             (unpinned & larger(source, STAGED)).described(
-                "the source is not dense pinned memory, and too large for the driver's staging buffers",
-                "the copy is small or the source is pinned",
+                "the source is not pinned memory in the order of the copy, and too large for the driver's staging "
+                "buffers",
+                "the copy is small, or the source is pinned, and contiguous or laid out as the destination",
             ),
             waits=_tensors,
             reported=False,
@@ -124,22 +124,36 @@ def incoming(source: str, target: Condition) -> tuple[Case, ...]:
     )
 
 
-def _relaid(source: str) -> Condition:
-    """The layout changes on the way, or the type of a transposed tensor: it is packed in pageable memory first."""
+def _direct(host: str, source: str) -> Condition:
+    """The copy goes straight between pinned and device memory, and what packing and conversion it needs is done on the
+    device: where the host side is contiguous; or both sides have the same dense layout and type."""
 
     def test(bound: Bound) -> Verdict:
-        arg, dst, dtype = bound.get(source), bound.get("dst"), bound.get("dtype")
-        if arg is None or arg.sort != "tensor":
-            return False
-        if dst is not None:
-            return _contiguous(arg) != _contiguous(dst)
-        return dtype is not None and dtype.sort == "dtype" and not _contiguous(arg) and _changes(arg, dtype)
+        side, given, dst = bound.get(host), bound.get(source), bound.get("dst")
+        if side is None or side.sort != "tensor":
+            return True
+        if side.dense is not True:
+            return side.dense
+        if _contiguous(side):
+            return True
+        if dst is None or given is None:  # `to` keeps the layout
+            dtype = bound.get("dtype")
+            return not (dtype is not None and dtype.sort == "dtype" and _changes(side, dtype))
+        other = dst if host == source else given
+        return bool(other.dense) and not _contiguous(other) and not _types_differ(given, dst)
 
-    return Condition("the layout changes on the way", test, "the layout stays")
+    return Condition("the copy is direct", test, "the copy needs packing in pageable memory")
 
 
 def _contiguous(arg: Arg) -> bool:
     return "contiguous" not in arg.attrs
+
+
+def _types_differ(one: Arg, other: Arg) -> bool:
+    sizes = [arg.attrs["itemsize"].value if "itemsize" in arg.attrs else None for arg in (one, other)]
+    return (one.dtype is not None and other.dtype is not None and one.dtype != other.dtype) or (
+        None not in sizes and sizes[0] != sizes[1]
+    )
 
 
 _SIZES = {"torch.float64": 8, "torch.float32": 4, "torch.float16": 2, "torch.bfloat16": 2, "torch.int64": 8}
@@ -204,13 +218,63 @@ def _into(name: str, device: str) -> Condition:
 
 PAGEABLE_OUT = Case(
     Kind.PAGEABLE_ASYNC,
-    (on_cuda("input") & _into("dst", "cpu") & ~_sync & ~(pinned("dst") & dense("dst") & ~_relaid("input"))).described(
-        "the destination is not dense pinned memory, so that the driver waits in spite of non_blocking=True",
-        "the destination is pinned, or the copy blocks anyway",
+    (on_cuda("input") & _into("dst", "cpu") & ~_sync & ~(pinned("dst") & _direct("dst", "input"))).described(
+        "the destination is not contiguous pinned memory, so that the driver waits in spite of non_blocking=True",
+        "the destination is pinned and contiguous, or the copy blocks anyway",
     ),
     reported=False,
     instead=ASYNC_OUT,
 )
+
+
+def _out_as(name: str) -> Condition:
+    """`to("cpu", dtype, non_blocking=True)` makes pinned memory in the layout of the source."""
+
+    def test(bound: Bound) -> Verdict:
+        source, dtype = bound.get(name), bound.get("dtype")
+        if source is None or source.sort != "tensor" or source.dense is not True or _contiguous(source):
+            return False
+        return dtype is not None and dtype.sort == "dtype" and _changes(source, dtype)
+
+    return Condition("the type of a transposed tensor changes on the way", test, "layout and type fit")
+
+
+CONVERTED_OUT = Case(
+    Kind.PAGEABLE_ASYNC,
+    (on_cuda("input") & _named("cpu") & ~_sync & _out_as("input")).described(
+        "a transposed tensor is converted on its way to the host, through pageable memory",
+        "the tensor is contiguous, or keeps its type",
+    ),
+    reported=False,
+    instead='convert on the device first: x.to(dtype).to("cpu", non_blocking=True)',
+)
+
+
+def list_copies(target: str, source: str) -> Case:
+    """A list of tensors is copied to a list on the other side, one after the other, without non_blocking=True."""
+
+    def sides(bound: Bound) -> list[Verdict]:
+        one, other = bound.get(target), bound.get(source)
+        pairs = zip((one.items or ()) if one else (), (other.items or ()) if other else (), strict=False)
+        return [any_of(iter((crosses(a, b), crosses(b, a)))) for a, b in pairs]
+
+    def crosses(a: Arg, b: Arg) -> Verdict:
+        return all_of(iter((is_cuda(a), is_host(b))))
+
+    def waits(bound: Bound) -> int | None:
+        return sides(bound).count(True)
+
+    return uploads(
+        Condition(
+            "tensors are copied between host and device",
+            lambda bound: any_of(iter(sides(bound))),
+            "all are on one side",
+        )
+        & _sync,
+        waits=waits,
+        instead=PINNED,
+    )
+
 
 _LEGACY = tuple(
     f"torch.cuda.{kind}Tensor"
@@ -234,6 +298,7 @@ FACTS = (
         (*methods("to", "type_as"), "torch.nn.Module.to", "torch.nn.utils.rnn.PackedSequence.to"),
         "input device dtype non_blocking copy",
         outgoing(_named("cpu")),
+        CONVERTED_OUT,
         *incoming("input", _named("cuda")),
         binder=bind_to,
     ),
@@ -277,6 +342,7 @@ FACTS = (
         ),
         instead=PINNED,
     ),
+    fact(functions("_foreach_copy_"), "dst input non_blocking", list_copies("dst", "input")),
     fact(methods("pin_memory"), "input", note="Copies on the host; no device is involved."),
     fact(functions("from_numpy", "frombuffer"), "data", note="Shares host memory; no device is involved."),
     fact(methods("record_stream"), "input stream"),

@@ -6,6 +6,7 @@ is observed while it runs, not written down.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,39 +26,16 @@ def probe(name: str, setup: Callable[[], Any], act: Callable[..., Any]) -> Progr
     return name, make
 
 
-def areas(device: str) -> Iterator[tuple[str, list[Program]]]:
-    """(area, programs) of every file here."""
-    from syncwatch.facts.measure.probes import (
-        conditions,
-        cuda_api,
-        distributions,
-        indexing,
-        linalg,
-        nn,
-        practice,
-        reads,
-        remainder,
-        serving,
-        shapes,
-        silent,
-        training,
-        transfers,
-    )
+# In this order, with torch's own test inputs before those of LATE, which call other libraries and process groups.
+EARLY = """
+reads transfers copies indexing shapes linalg cuda_api training nn distributions silent conditions practice serving
+remainder names chances library field
+"""
+LATE = "vision audio ranks"
 
-    for module in (
-        reads,
-        transfers,
-        indexing,
-        shapes,
-        linalg,
-        cuda_api,
-        training,
-        nn,
-        distributions,
-        silent,
-        conditions,
-        practice,
-        serving,
-        remainder,
-    ):
-        yield module.__name__.rpartition(".")[2], list(module.programs(device))
+
+def areas(device: str, names: str = EARLY + LATE) -> Iterator[tuple[str, list[Program]]]:
+    """(area, programs) of the files here that `names` names."""
+    for name in names.split():
+        module = importlib.import_module(f"{__name__}.{name}")
+        yield name, list(module.programs(device))

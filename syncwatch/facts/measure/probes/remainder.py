@@ -1,10 +1,9 @@
-"""Rare calls: averaged models, learning rates on the device, process groups of one, host sides of leaf operations."""
+"""Rare calls: averaged models, learning rates on the device, both sides of leaf operations."""
 
 # mypy: disable-error-code="misc, no-untyped-call, no-any-return"
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,9 +17,9 @@ from syncwatch.facts.measure.witness import Action
 def programs(device: str) -> Iterator[Program]:
     for side, where in (("", device), (" host", "cpu")):
         yield from _everywhere(side, where)
+        yield from _leaves(side, where)
     yield from _modules(device)
-    if torch.distributed.is_available() and device == "cuda":
-        yield from _ranks(device)
+    yield from _ctc(device)
 
 
 def _everywhere(side: str, where: str) -> Iterator[Program]:
@@ -79,6 +78,88 @@ def _everywhere(side: str, where: str) -> Iterator[Program]:
     )
 
 
+def _leaves(side: str, where: str) -> Iterator[Program]:
+    """Operations of the dispatcher that are composed of others, called by themselves."""
+    aten = torch.ops.aten
+    yield probe(f"one_hot by aten{side}", lambda: torch.arange(3, device=where), lambda x: aten.one_hot(x))
+    yield probe(f"one_hot by aten, classes{side}", lambda: torch.arange(3, device=where), lambda x: aten.one_hot(x, 5))
+
+    def padded() -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.rand(2, 3, 4, device=where), torch.tensor([[1, 1, 0], [1, 0, 0]], device=where) > 0
+
+    yield probe(f"_nested_tensor_from_mask{side}", padded, lambda x, m: aten._nested_tensor_from_mask(x, m))
+    yield probe(
+        f"_nested_tensor_from_mask_left_aligned{side}",
+        padded,
+        lambda x, m: aten._nested_tensor_from_mask_left_aligned(x, m),
+    )
+    yield probe(f"allclose by aten{side}", lambda: torch.rand(3, device=where), lambda x: aten.allclose(x, x))
+    yield probe(f"item by aten{side}", lambda: torch.rand((), device=where), lambda x: aten.item(x))
+    yield probe(f"nonzero_numpy by aten{side}", lambda: torch.rand(3, device=where), lambda x: aten.nonzero_numpy(x))
+    yield probe(f"argwhere by aten{side}", lambda: torch.rand(3, device=where), lambda x: aten.argwhere(x))
+    yield probe(
+        f"to_padded_tensor by aten{side}",
+        lambda: torch.nested.nested_tensor([torch.rand(3, 2, device=where), torch.rand(4, 2, device=where)]),
+        lambda x: aten.to_padded_tensor(x, 0.0),
+    )
+
+
+def _ctc(device: str) -> Iterator[Program]:
+    """ctc_loss: where its targets and lengths may be, and what the cuDNN kernel asks for."""
+    for shape in ("matrix", "concatenated"):
+        for targets in ("device", "host"):
+            for lengths in ("device", "host", "list"):
+                for dtype in (torch.long, torch.int32):
+                    yield probe(
+                        f"ctc_loss, {shape}, targets: {targets}, lengths: {lengths}, {dtype}",
+                        lambda s=shape, t=targets, n=lengths, d=dtype: _ctc_inputs(device, s, t, n, d),
+                        F.ctc_loss,
+                    )
+    for name, options in {"blank last": {"blank": 19}, "zero_infinity": {"zero_infinity": True}}.items():
+        yield probe(
+            f"ctc_loss, {name}",
+            lambda: _ctc_inputs(device, "concatenated", "host", "host", torch.int32),
+            lambda x, y, n, m, options=options: F.ctc_loss(x, y, n, m, **options),
+        )
+    yield probe(
+        "ctc_loss, short inputs",
+        lambda: (*_ctc_inputs(device, "concatenated", "host", "list", torch.int32)[:2], [50, 40, 30, 20], [10] * 4),
+        F.ctc_loss,
+    )
+    yield probe(
+        "ctc_loss, deterministic cuDNN",
+        lambda: _ctc_inputs(device, "concatenated", "host", "host", torch.int32),
+        _deterministic_ctc,
+    )
+    yield probe(
+        "CTCLoss, concatenated host targets",
+        lambda: (nn.CTCLoss(), *_ctc_inputs(device, "concatenated", "host", "host", torch.int32)),
+        lambda m, *inputs: m(*inputs),
+    )
+    yield probe(
+        "ctc_loss backward",
+        lambda: F.ctc_loss(
+            torch.randn(50, 4, 20, device=device, requires_grad=True).log_softmax(2),
+            *_ctc_inputs(device, "matrix", "device", "list", torch.long)[1:],
+        ),
+        lambda loss: loss.backward(),
+    )
+
+
+def _ctc_inputs(device: str, shape: str, targets: str, lengths: str, dtype: torch.dtype) -> tuple[Any, ...]:
+    where = {"device": device, "host": "cpu"}
+    labels = torch.randint(1, 19, (4, 10) if shape == "matrix" else (40,), device=where[targets], dtype=dtype)
+    counts: tuple[Any, Any] = ([50] * 4, [10] * 4)
+    if lengths != "list":
+        counts = tuple(torch.tensor(count, device=where[lengths], dtype=dtype) for count in counts)
+    return (torch.randn(50, 4, 20, device=device).log_softmax(2), labels, *counts)
+
+
+def _deterministic_ctc(*inputs: Any) -> torch.Tensor:
+    with torch.backends.cudnn.flags(enabled=True, deterministic=True):
+        return F.ctc_loss(*inputs)
+
+
 def _sgd(where: str, rate: Any, options: dict[str, Any]) -> Action:
     weights = [torch.rand(3, device=where, requires_grad=True) for _ in range(3)]
     optimizer = torch.optim.SGD(weights, lr=rate, **options)
@@ -115,37 +196,3 @@ def _modules(device: str) -> Iterator[Program]:
         lambda: (lambda m: (averaged(m), m))(nn.Linear(4, 4)),
         lambda a, m: a.update_parameters(m),
     )
-
-
-def _ranks(device: str) -> Iterator[Program]:
-    """A process group of one rank: what the host does is the same as in a large one."""
-    distributed = torch.distributed
-
-    def joined(setup: Callable[[], Any]) -> Callable[[], Any]:
-        def make() -> Any:
-            if not distributed.is_initialized():
-                store = distributed.FileStore(tempfile.mktemp(), 1)
-                distributed.init_process_group(
-                    "nccl", store=store, rank=0, world_size=1, device_id=torch.device(device, 0)
-                )
-            return setup()
-
-        return make
-
-    def vector() -> torch.Tensor:
-        return torch.rand(12, device=device)
-
-    yield probe("barrier", joined(lambda: ()), lambda: distributed.barrier())
-    yield probe("all_reduce", joined(vector), lambda x: distributed.all_reduce(x))
-    yield probe("all_reduce async", joined(vector), lambda x: distributed.all_reduce(x, async_op=True))
-    yield probe("all_reduce async, waited", joined(vector), lambda x: distributed.all_reduce(x, async_op=True).wait())
-    yield probe("broadcast", joined(vector), lambda x: distributed.broadcast(x, 0))
-    yield probe("all_gather", joined(lambda: (vector(), vector())), lambda x, y: distributed.all_gather([y], x))
-    yield probe(
-        "reduce_scatter_tensor",
-        joined(lambda: (vector(), vector())),
-        lambda x, y: distributed.reduce_scatter_tensor(y, x),
-    )
-    yield probe("all_gather_object", joined(lambda: ()), lambda: distributed.all_gather_object([None], {"a": 1}))
-    yield probe("broadcast_object_list", joined(lambda: ()), lambda: distributed.broadcast_object_list([{"a": 1}], 0))
-    yield probe("gather_object", joined(lambda: ()), lambda: distributed.gather_object({"a": 1}, [None], 0))
