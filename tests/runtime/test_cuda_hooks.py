@@ -397,3 +397,16 @@ def test_torch_jit_script_sees_through_the_wrappers():
         hook.uninstall()
     assert torch.jit._builtins._get_builtin_table() == known
     assert scripted(torch.tensor([0, 1])).tolist() == [[1]]
+
+
+def test_a_line_that_copies_both_ways_has_both_kinds(cuda, blocking):
+    class OnDevice(torch.Tensor):
+        device, is_cuda = torch.device("cuda"), True
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    host, device = torch.ones(1), torch.ones(1).as_subclass(OnDevice)
+    blocking(torch.Tensor, "copy_")
+    with syncwatch.watch() as report:
+        for target, origin in ((device, host), (host, device)) * 2:
+            target.copy_(origin)
+    assert {(site.kind.value, site.count) for site in report.sites} == {("upload", 2), ("tensor-read", 2)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -28,6 +28,7 @@ _SYNC_STARTS = (SYNC_TEXT, "called a synchronizing operation")
 _SYNC_PATTERN = "called a synchronizing "
 _PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
 _WARN, _ERROR = 1, 2
+_BOTH_WAYS = frozenset({"torch.Tensor.to", "torch.Tensor.copy_", "torch.Tensor.type_as"})  # to the device or from it
 
 
 class DebugModeHook:
@@ -164,6 +165,8 @@ class DebugModeHook:
         if id(frame.f_code) in WRAPPERS:
             held, caller = frame.f_locals, frame.f_back
             start, op = held.get("syncwatch_start"), held.get("syncwatch_op")
+            if op in _BOTH_WAYS:
+                op = _directed(op, held["args"])
         # The usual case, without a list of what lies between: there is nothing. Code is named by identity, since its
         # hash takes as long as the code is; whoever keeps the identity keeps the code.
         name = None if caller is None else self._names.get((id(caller.f_code), caller.f_lasti, op))
@@ -188,7 +191,7 @@ class DebugModeHook:
         direct = not way.frames or (len(way.frames) == 1 and id(way.frames[0].f_code) in WRAPPERS)
         key: object = (
             None if caller is None else (id(caller.f_code), caller.f_lasti),
-            None if way.innermost is None else way.innermost.op,
+            None if way.innermost is None else _directed(way.innermost.op, way.innermost.args),
             id(way.frames[-1].f_code) if way.frames else None,
         )
         name = self._names.get(key)
@@ -199,3 +202,10 @@ class DebugModeHook:
             self._names[id(caller.f_code), caller.f_lasti, op] = name
         # with nothing but torch on the way, the user's line is all there is to say
         return name, caller if by_user and caller is not None else frame, start_of(way)
+
+
+def _directed(op: str, args: Sequence[Any]) -> str:
+    """The operation, and for a copy where its tensor is: one line may copy both ways."""
+    if op in _BOTH_WAYS and args:
+        return op + (" of a device tensor" if getattr(args[0], "is_cuda", False) else " of a host tensor")
+    return op
