@@ -22,12 +22,6 @@ _MIXED = frozenset(
         "_copy_from",
         "_copy_from_and_resize",
         "copy",
-        "index",
-        "index_put",
-        "index_put_",
-        "_index_put_impl_",
-        "_unsafe_index",
-        "_unsafe_index_put",
         "set_",
         "_pack_padded_sequence",
         "_pack_padded_sequence_backward",
@@ -63,10 +57,15 @@ _MIXED = frozenset(
     ]
 )
 
+# operations whose second argument are indices, which may be on the host
+_INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"])
+
 
 def rule_for(op: Any) -> Check:
     """The check for calls of `op` that have tensors on the host as well as on the device."""
     name = op._schema.name.partition("::")[2]
+    if name in _INDEXING:
+        return _indices
     if name in _MIXED or not op._schema.name.startswith("aten::"):
         return _anything
     pointwise = torch.Tag.pointwise in op.tags
@@ -98,6 +97,22 @@ def _where(tensor: torch.Tensor) -> str:
 
 def _anything(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     return None
+
+
+def _indices(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    self, indices, *rest = (*args, *kwargs.values())
+    device = _where(self)
+    for index in indices:
+        if index is not None and _where(index) not in ("cpu", device):
+            raise RuntimeError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({device})"
+            )
+    for value in rest[:1]:
+        if _where(value) != device and value.dim():
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, "
+                f"but found at least two devices, {device} and {_where(value)}!"
+            )
 
 
 def _tensors(names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:

@@ -167,3 +167,15 @@ def test_functions_can_still_be_scripted():
         return torch.zeros([2], dtype=v.dtype) + torch.tensor(1.0)
 
     assert made(torch.ones(1)).tolist() == [1, 1]
+
+
+def test_indices_may_be_on_the_host_or_beside_what_they_index_and_nowhere_else():
+    host, device, index = torch.ones(3), torch.ones(3, device="cuda"), torch.tensor([0, 2])
+    assert device[index].tolist() == device[index.cuda()].tolist() == [1, 1]
+    for refused in (lambda: host[index.cuda()], lambda: host.index_put_((index.cuda(),), host[:2])):
+        with pytest.raises(RuntimeError, match=r"on the same device as the indexed tensor \(cpu\)"):
+            refused()
+    with pytest.raises(RuntimeError, match="found at least two devices"):
+        device[index] = host[:2]
+    device[index] = torch.tensor(2.0)
+    assert device.tolist() == [2, 1, 2]
