@@ -6,6 +6,7 @@ that wait, objects that travel through device memory) stays as it is.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import warnings
 import weakref
@@ -135,6 +136,16 @@ def _install_unused_parameters(patches: Patches) -> None:
             patches.set(sys.modules[name], "_engine_run_backward", engine_run_backward)
 
 
+def _believe_nccl(group: Any) -> None:
+    """Lets the program take `group` for one of NCCL's, which end in peace.
+
+    A gloo group that Python's garbage collector destroys waits, with the interpreter held, for its worker threads; one
+    that has just finished a collective may wait for the interpreter, to let go of a tensor. So it is never destroyed.
+    """
+    _nccl.add(group)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
+
+
 def _wants_nccl(backend: Any) -> bool:
     return backend is not None and "nccl" in str(backend).lower()
 
@@ -157,7 +168,7 @@ def install(patches: Patches) -> None:
             nccl = backend is None or _wants_nccl(backend)
             original("gloo" if nccl else backend, *args, **kwargs)
             if nccl:
-                _nccl.add(c10d.GroupMember.WORLD)
+                _believe_nccl(c10d.GroupMember.WORLD)
 
         return init
 
@@ -167,7 +178,7 @@ def install(patches: Patches) -> None:
             nccl = _wants_nccl(backend) or (backend is None and c10d.GroupMember.WORLD in _nccl)
             made = original(ranks, timeout, "gloo" if _wants_nccl(backend) else backend, *args, **kwargs)
             if nccl and made is not c10d.GroupMember.NON_GROUP_MEMBER:
-                _nccl.add(made)
+                _believe_nccl(made)
             return made
 
         return group
