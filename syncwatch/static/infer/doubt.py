@@ -26,8 +26,8 @@ def _numbers(values: Sequence[Value]) -> Iterator[Tensor]:
     for v in values:
         if type(v) is Tensor:
             yield v
-        elif type(v) is Tuple and v.items is not None:
-            yield from _numbers(v.items)
+        elif type(v) is Tuple:
+            yield from _numbers((v.elem,) if v.items is None else v.items)
 
 
 def starts_as_number(op: str, args: Sequence[Value]) -> bool:

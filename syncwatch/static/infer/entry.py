@@ -340,7 +340,7 @@ def _enter(m: Interpreter, main: Module, func: Func, cls: Class | None) -> None:
 
 # Files whose functions look at results or make other files, and are no part of a step.
 _ASIDE = re.compile(
-    r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|scripts|tools)(/|\.py$)"
+    r"(^|/)(\w*plot\w*|\w*visuali\w*|exports?|exporters?|benchmarks?|convert\w*|profil\w*|jupyter\w*|scripts|tools)(/|\.py$)"
 )
 # Classes whose methods drive loops or are called once for a whole result.
 _DRIVER = re.compile(

@@ -123,7 +123,7 @@ def _over_parts(node: Any) -> bool:
     text = " ".join(_names(node))
     return re.search(
         r"\b(parameters|named_parameters|modules|named_modules|children|named_children|buffers|named_buffers|"
-        r"state_dict|param_groups|layers|blocks|keys|items|values|stages|heads|zip_longest)\b",
+        r"device_count|state_dict|param_groups|layers|blocks|keys|items|values|stages|heads|zip_longest)\b",
         text,
     ) is not None and not _BATCHES.search(text)
 
@@ -391,7 +391,7 @@ def _guard_text(m: Interpreter, node: Any, depth: int) -> bool:
     if depth > 6:
         return False
     if kind is ir.Compare:
-        if any(is_modulo(m, x) for x in (node.left, *node.rights)):
+        if any(is_modulo(m, x) for x in (node.left, *node.rights)) or _is_one_step(node):
             return True
         return any(_guard_text(m, x, depth + 1) for x in (node.left, *node.rights))
     if kind is ir.Unary:
@@ -408,6 +408,15 @@ def _guard_text(m: Interpreter, node: Any, depth: int) -> bool:
     if kind is ir.Binary:
         return is_modulo(m, node)
     return False
+
+
+_COUNTER = re.compile(r"(^|_)(batch_(idx|index|i|id|num)|step|steps_done|iteration|iter|epoch|n_iter|step_(idx|id))$")
+
+
+def _is_one_step(node: ir.Compare) -> bool:
+    """`batch_idx == 0`: one of all steps."""
+    name = (_names(node.left) or [""])[-1]
+    return node.ops == ("==",) and type(node.rights[0]) is ir.Const and _COUNTER.search(name) is not None
 
 
 def moves_in_place(s: ir.Assign) -> bool:

@@ -31,6 +31,7 @@ from syncwatch.static.values import (
     Range,
     Tensor,
     Tuple,
+    Union,
     Value,
     element,
     join,
@@ -50,6 +51,43 @@ def is_slice(v: Value) -> bool:
     return type(v) is Tuple and v.type == "slice"
 
 
+def index_of_tensor(index: Value) -> Value:
+    """An index as a tensor takes it: a list that holds slices, None or an ellipsis counts as a tuple.
+
+    Of a tuple of unknown length, parts that may be anything say nothing.
+    """
+    if type(index) is Union:
+        return join_all([index_of_tensor(v) for v in index.members])
+    if type(index) is Obj and index.type == "list" and type(held := index.slots.get(ITEMS)) is Items:
+        if any(_is_basic(x) for p in _parts(held) for x in members(p)):
+            index = Tuple(held.items, held.elem)
+    if type(index) is not Tuple or is_slice(index):
+        return index
+    if index.items is not None:
+        return Tuple(tuple(_flat(p) for p in index.items)) if any(type(p) is Tuple for p in index.items) else index
+    parts = [_flat(x) for x in members(index.elem)]
+    basic = [x for x in parts if is_slice(x)]
+    if basic:
+        return Tuple(None, basic[0])
+    return Tuple(None, UNKNOWN) if UNKNOWN in parts else index
+
+
+def _flat(part: Value) -> Value:
+    """A part of an index; of several slices, which cannot be one part, the first."""
+    if type(part) is not Tuple or is_slice(part):
+        return part
+    inner = [x for p in _parts(part) for x in members(p)]
+    return next((x for x in inner if is_slice(x)), part)
+
+
+def _parts(v: Items | Tuple) -> tuple[Value, ...]:
+    return (v.elem,) if v.items is None else v.items
+
+
+def _is_basic(v: Value) -> bool:
+    return is_slice(v) or v == NONE or (type(v) is Const and v.kind == "ellipsis")
+
+
 def get_item(m: Interpreter, value: Value, index: Value, node: Any) -> Value:
     """`value[index]`."""
     alternatives = members(value)
@@ -65,6 +103,7 @@ def _get(m: Interpreter, v: Value, index: Value, node: Any) -> Value:
     if kind is Tensor:
         if type(index) in (Const, Host) and index.kind == "str":
             return v if "open" in v.marks else UNKNOWN  # it is not a tensor after all
+        index = index_of_tensor(index)
         events.ask(m, ("torch.Tensor.__getitem__",), (v, index), {}, via="subscript", node=getattr(node, "value", None))
         return vague(tensor_item(m, v, index), v)
     if kind is Obj:
@@ -223,7 +262,7 @@ def _set(m: Interpreter, v: Value, index: Value, value: Value, node: Any, weak: 
             events.ask(
                 m,
                 ("torch.Tensor.__setitem__",),
-                (v, index, value),
+                (v, index_of_tensor(index), value),
                 {},
                 via="subscript",
                 node=getattr(node, "value", None),

@@ -15,6 +15,7 @@ from syncwatch.static.values import (
     Array,
     Const,
     Host,
+    Iter,
     Range,
     Tensor,
     Tuple,
@@ -323,6 +324,12 @@ def _frame(m: Machine, x: Value, name: str) -> Value:
     from syncwatch.static.values import Bound, Lib
 
     return Bound(Lib(f"pandas.DataFrame.{name}"), x)
+
+
+@model("numpy.ndindex")
+def _indices(m: Machine, call: LibCall) -> Value:
+    whole = sizes(call.args)
+    return Iter(None, Tuple(None, INT) if whole is None else Tuple((INT,) * len(whole)))
 
 
 @model("jax.Array.item", "tensorflow.Array.item", "foreign.Array.item")

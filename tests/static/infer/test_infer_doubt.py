@@ -277,3 +277,62 @@ def test_what_makes_weights_ready_is_no_step(check):
             return x[x > 0]  # sync
         """
     )
+
+
+def test_indices_of_slices_are_no_lists_of_numbers(check):
+    check(
+        """
+        import numpy as np
+        import torch
+
+        def as_tuple(values):
+            return tuple(values) if hasattr(values, "__iter__") else (values,)
+
+        class Crop(torch.nn.Module):
+            def forward(self, x: torch.Tensor, y: torch.Tensor, corners: list[int]):
+                inner = [slice(None), slice(None)]
+                for d in range(2, x.ndim):
+                    inner.append(slice(1, -1))
+                total = x[inner]
+                window = tuple(slice(c, c + 4) for c in corners)
+                x[as_tuple(window)] += total
+                for i, j in np.ndindex(3, 4):
+                    total = total + y[i, j]
+                return total + x[[0, 1]]  # sync
+        """
+    )
+
+
+def test_what_the_first_of_all_steps_does(check):
+    check(
+        """
+        import torch
+
+        class Watch:
+            def training_step(self, batch: torch.Tensor, batch_idx: int):
+                if batch_idx == 0:
+                    print(batch.sum().item())
+                for i in range(3):
+                    if i == 0:
+                        batch = batch * batch.sum().item()  # sync
+                return batch
+        """
+    )
+
+
+def test_helpers_that_make_groups_leave_the_device_to_others(infer):
+    code = """
+        import torch
+        import torch.distributed as dist
+
+        class Collective:
+            @classmethod
+            def init_group(cls, **kwargs):
+                dist.init_process_group(**kwargs)
+
+        def main(rank):
+            dist.init_process_group("nccl")
+            return torch.ones(2, device="cuda")
+    """
+    found = [e.site.function for e in infer(code) if e.op == "torch.distributed.init_process_group"]
+    assert found == ["main"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from syncwatch.static.values import FALSE, NONE, TRUE, Const, Value, members
 if TYPE_CHECKING:
     from syncwatch.static.infer.machine import Interpreter
 
+_STARTS = re.compile(r"main|worker|train|run|fit|launch", re.I)
 _GROUP = "torch.distributed.init_process_group"
 _SET_DEVICE = frozenset(
     {"torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx"}
@@ -46,5 +48,7 @@ def _group(m: Interpreter, args: Sequence[Value], kwargs: Mapping[str, Value]) -
     backend = args[0] if args else kwargs.get("backend", NONE)
     if not all(type(v) is Const and (v.value is None or "nccl" in str(v.value)) for v in members(backend)):
         return
+    if not m.in_program and not _STARTS.search(m.frame.qualname):
+        return  # a helper: what calls it may have set the device
     if m.mode("set_device") in (None, FALSE, NONE) and kwargs.get("device_id", NONE) == NONE:
         events.record(m, Kind.DEFAULT_DEVICE, _GROUP, Certainty.LIKELY, False, "call", "")

@@ -193,6 +193,12 @@ def _range(m: Any, c: LibCall) -> Value:
     return Range(None)
 
 
+@model("builtins.slice")
+def _slice(m: Any, c: LibCall) -> Value:
+    bounds = (NONE, *c.args) if len(c.args) == 1 else c.args
+    return Tuple(tuple([*bounds, NONE, NONE][:3]), type="slice")
+
+
 @model("builtins.int", "builtins.float", "builtins.complex", "builtins.bool")
 def _number(m: Any, c: LibCall) -> Value:
     kind = c.name.rpartition(".")[2]
