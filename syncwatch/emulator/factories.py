@@ -17,7 +17,7 @@ from syncwatch.emulator import placement
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.tensor_api import check_number, native, number
-from syncwatch.emulator.values import NATIVE, emulated, value_of
+from syncwatch.emulator.values import NATIVE, emulated, index_of, value_of
 
 _FUNCTIONS = (
     "tensor",
@@ -90,6 +90,18 @@ def of_values(original: Callable[..., Any]) -> Callable[..., Any]:
     return factory
 
 
+def from_dlpack(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.from_dlpack`, which takes device tensors too: the result shares the memory of their values."""
+
+    def shared(ext_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        value = value_of(ext_tensor) if isinstance(ext_tensor, torch.Tensor) else None
+        if value is None:
+            return original(ext_tensor, *args, **kwargs)
+        return emulated(value.detach(), index_of(ext_tensor))
+
+    return shared
+
+
 def install(patches: Patches) -> None:
     """Replaces the functions, and what `torch.set_default_device` does for them."""
     constructors = _device._device_constructors()  # filled with torch's own functions before any is replaced
@@ -97,6 +109,8 @@ def install(patches: Patches) -> None:
         patches.wrap(torch, name, translated)
     for name in _COMPRESSED:
         patches.wrap(torch, name, of_values)
+    patches.wrap(torch, "from_dlpack", from_dlpack)
+    patches.wrap(torch.utils.dlpack, "from_dlpack", from_dlpack)
     for name in _METHODS:
         patches.wrap(torch.Tensor, name, translated)
 

@@ -219,3 +219,10 @@ def test_under_inference_mode_views_are_as_what_they_view(device):
     assert layer.weight.sum().item() == 0
     with pytest.raises(RuntimeError, match="outside InferenceMode"):
         out.add_(1)
+
+
+def test_dlpack_shares_memory(x):
+    shared = torch.from_dlpack(x)
+    shared[0, 0] = 7
+    assert shared.is_cuda
+    assert x[0, 0].item() == 7

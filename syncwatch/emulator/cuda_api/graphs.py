@@ -33,4 +33,5 @@ def install(patches: Patches) -> None:
 
     patches.set(torch.cuda, "CUDAGraph", CUDAGraph)
     patches.set(torch.cuda, "graph", _refuse)
+    patches.set(torch.cuda, "graph_pool_handle", _refuse)
     patches.set(torch.cuda, "make_graphed_callables", make_graphed_callables)
