@@ -78,6 +78,7 @@ class FakeCuda:
         self.clock = clock
         self.mode = 0
         self.initialized = True
+        self.shown: dict = {}  # what Python remembers to have shown
 
     def _cuda_set_sync_debug_mode(self, mode: int) -> None:
         warnings.warn("Synchronization debug mode is a prototype feature and does not yet detect all", stacklevel=2)
@@ -92,7 +93,7 @@ class FakeCuda:
         for _ in range(times):
             if self.mode:
                 # C++ warns without a frame of its own
-                warnings.warn_explicit(self.TEXT, UserWarning, "anywhere.py", 1)
+                warnings.warn_explicit(self.TEXT, UserWarning, "anywhere.py", 1, registry=self.shown)
 
     wait = wrapper  # frames of this name only pass a call on
 

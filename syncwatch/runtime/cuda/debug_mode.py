@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
+from syncwatch.runtime.cuda.lingering import SOON
 from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
 from syncwatch.runtime.frames import Frames, Owner
 from syncwatch.runtime.patching import Patches
@@ -45,6 +46,7 @@ class DebugModeHook:
         self._sink: Sink | None = None
         self._filter: Any = None  # the same object at each arming
         self._filter_lists: list[list[Any]] = []  # where it is now
+        self._left = 0.0  # when it was taken out
         self._filter_changers: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._show: Any = None  # `warnings._showwarnmsg`, and torch's own setter, while armed
         self._set_mode: Any = None
@@ -71,6 +73,7 @@ class DebugModeHook:
             return
         self._set_mode(self._program_mode)
         self._patches.undo()
+        self._left = self._clock()
         self._take_out_filter(warnings.filters)
         while self._filter_lists:
             self._take_out_filter(self._filter_lists.pop())
@@ -117,8 +120,9 @@ class DebugModeHook:
         return self._program_mode
 
     def _keep_filter_in_front(self) -> None:
-        if self._filter is None or self._program_mode:
-            # Python forgets which warnings it has shown already: also those that the program asked for itself
+        if self._filter is None or self._program_mode or self._clock() - self._left > SOON:
+            # Python forgets which warnings it has shown, also those that the program has asked torch for since we left.
+            # Not at each call of a decorated step: what the program says once would be shown each time.
             warnings.filterwarnings("always", message=_SYNC_PATTERN)
             self._filter = warnings.filters[0]
         else:
