@@ -91,6 +91,7 @@ MARKS: Final = {
     "mask-gather": "its autograd history holds a boolean gather, whose backward runs nonzero again",
     "host-index": "its autograd history holds a gather by an index on the host, whose backward uploads the index again",
     "product": "its autograd history holds a product, whose backward looks for zeros among the factors",
+    "left-out": "it comes from replicas that look for unused parameters, of which a layer had no part in it",
     "sparse": "it has a sparse layout",
     "permuted": "its dimensions lie in memory in another order than their own",
     "host-made": "it was created on the host inside the function that runs, from no data of the caller",
@@ -101,7 +102,7 @@ MARKS: Final = {
 }
 
 # Those of its autograd history, which a backward pass meets again.
-HISTORY: Final = frozenset({"mask-gather", "host-index", "product"})
+HISTORY: Final = frozenset({"mask-gather", "host-index", "product", "left-out"})
 
 
 class Array(Struct, frozen=True):

@@ -112,7 +112,15 @@ def ask(
 
 
 # What they switch on waits later, in the backward pass.
-_SWITCHES = frozenset({"torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly"})
+_SWITCHES = frozenset(
+    {
+        "torch.autograd.set_detect_anomaly",
+        "torch.autograd.detect_anomaly",
+        "torch.autograd.graph.save_on_cpu",
+        "torch.nn.parallel.DistributedDataParallel.__call__",
+        "torch.nn.parallel.DistributedDataParallel.forward",
+    }
+)
 _COMPLETING = frozenset({Kind.SCALAR_READ, Kind.TENSOR_READ, Kind.DYNAMIC_SHAPE})
 
 

@@ -108,6 +108,7 @@ class Interpreter:
         self.memo: dict[Any, Any] = {}  # calls that depend on their arguments alone → functions.Known
         self.made: dict[int, Made] = {}  # where loaders were made, by id
         self.assumed: dict[int, Obj] = {}  # class → its assumed instance
+        self.layers: list[Value] | None = None  # modules of libraries called so far, while somebody watches
         self.hot_names: frozenset[str] = frozenset()
         self.device_names: frozenset[str] = frozenset()
         self.configured = Configured(Options())
@@ -405,6 +406,15 @@ class Interpreter:
             self.journal.write(self.world, "since clock", TRUE)
         if self.world.get("unfinished") is not TRUE:
             self.journal.write(self.world, "unfinished", TRUE)
+
+    @contextmanager
+    def watched_layers(self) -> Iterator[Sequence[Value]]:
+        """See `Machine.watched_layers`."""
+        outer, self.layers = self.layers, []
+        yield self.layers
+        if outer is not None:
+            outer.extend(self.layers)
+        self.layers = outer
 
     @contextmanager
     def standing_at(self, made: Made) -> Iterator[None]:

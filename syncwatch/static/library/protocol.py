@@ -138,6 +138,9 @@ class Machine(Protocol):
     def others_run(self) -> None:
         """Other tasks or threads run now: what is empty, and shared with them, may be filled."""
 
+    def watched_layers(self) -> AbstractContextManager[Sequence[Value]]:
+        """Collects the library modules that are called inside."""
+
     def waited(self) -> None:
         """The host has waited for the device: asynchronous copies so far are complete."""
 

@@ -32,6 +32,9 @@ def _through(m: Machine, roots: list[Tensor]) -> None:
             m.ask("torch.Tensor.index_put_", [replaced(t, marks=frozenset()), Tuple((index,)), t], via="library")
         if "product" in t.marks and t.device == "cuda":
             m.ask("torch.Tensor.__bool__", [Tensor(t.device, t.sure, (), "bool")], via="library")
+        if "left-out" in t.marks and t.device == "cuda":
+            replicas = m.new("torch.nn.parallel.DistributedDataParallel", find_unused_parameters=TRUE, unused=TRUE)
+            m.ask("torch.nn.parallel.DistributedDataParallel.__call__", [replicas], via="library")
         anomaly = m.mode("anomaly")
         if anomaly is not None and anomaly != FALSE and t.device == "cuda":
             m.ask("torch.Tensor.backward", [t], {"anomaly": anomaly}, via="library")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncwatch.static.library.protocol import ALIASES, BASES, PREFIX_BASES, LibCall, Machine, attribute, default, model
-from syncwatch.static.library.tensors import flag, tensors
+from syncwatch.static.library.tensors import contents, flag, replaced, tensors
 from syncwatch.static.values import (
     BOOL,
     FALSE,
@@ -14,6 +14,8 @@ from syncwatch.static.values import (
     UNKNOWN,
     Host,
     Obj,
+    Tensor,
+    Tuple,
     Value,
 )
 
@@ -147,7 +149,40 @@ def _wrap(m: Machine, call: LibCall) -> Value:
 @model(*(f"{name}.{method}" for name in _WRAPPERS for method in ("__call__", "forward")))
 def _call(m: Machine, call: LibCall) -> Value:
     inner = call.self.slots.get("module", UNKNOWN) if type(call.self) is Obj else UNKNOWN
-    return m.call(inner, call.args, dict(call.kwargs))
+    looks = type(call.self) is Obj and call.self.slots.get("find_unused_parameters") == TRUE
+    if type(inner) is not Obj or not looks or m.mode("no_sync") == TRUE:
+        return m.call(inner, call.args, dict(call.kwargs))
+    with m.watched_layers() as called:
+        result = m.call(inner, call.args, dict(call.kwargs))
+    if not called or not _leaves_out(inner, {id(layer) for layer in called}, set()):
+        return result
+    return _marked(result)
+
+
+def _leaves_out(module: Obj, called: set[int], seen: set[int]) -> bool:
+    """Whether a layer with parameters of its own, somewhere in the module, was not called."""
+    if id(module) in called or id(module) in seen:
+        return False
+    seen.add(id(module))
+    values = [v for name, v in module.slots.items() if not (isinstance(name, str) and name.startswith("<"))]
+    if isinstance(module.type, str) and not module.many:
+        kind = module.type.rpartition(".")[2]
+        if kind not in _CONTAINERS and module.type.startswith("torch.nn.") and any(type(v) is Tensor for v in values):
+            return True
+    held = [item for value in values for item in (contents(value) if type(value) is not Obj else (value,))]
+    return any(_leaves_out(v, called, seen) for v in held if type(v) is Obj)
+
+
+_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+
+
+def _marked(value: Value) -> Value:
+    """The result of replicas that look for unused parameters, and find some: their backward pass waits."""
+    if type(value) is Tensor:
+        return replaced(value, marks=value.marks | {"left-out"})
+    if type(value) is Tuple and value.items is not None:
+        return Tuple(tuple(_marked(v) for v in value.items), value.elem, value.type, value.names)
+    return value
 
 
 @model(
@@ -156,7 +191,20 @@ def _call(m: Machine, call: LibCall) -> Value:
     "torch.distributed.fsdp.FullyShardedDataParallel.no_sync",
 )
 def _no_sync(m: Machine, call: LibCall) -> Value:
-    return m.new("torch.nn.parallel.no_sync_context")
+    context = m.new("torch.nn.parallel.no_sync_context")
+    m.setattr(context, "skips", FALSE if call.name.endswith(".join") else TRUE)
+    return context
+
+
+BASES["torch.nn.parallel.no_sync_context"] = ("syncwatch.mode",)
+
+
+@model("torch.nn.parallel.no_sync_context.__enter__", "torch.nn.parallel.no_sync_context.__exit__")
+def _accumulating(m: Machine, call: LibCall) -> Value:
+    """Inside, the replicas leave the gradients to a later pass, and look for nothing."""
+    if type(call.self) is Obj and call.self.slots.get("skips") == TRUE:
+        m.set_mode("no_sync", TRUE if call.name.endswith("enter__") else FALSE)
+    return NONE
 
 
 @model("torch.nn.parallel.DistributedDataParallel.register_comm_hook")

@@ -262,6 +262,33 @@ for step in range(10):
     net.module.fc.weight.shape
     out.max().item()  # waits
 """,
+    "replicas that look for unused parameters, and find some": """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.blocks = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x, both):
+        x = self.body(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.first(x) + self.second(x) if both else self.first(x)
+looking = DDP(Heads().cuda(), find_unused_parameters=True)
+trusting = DDP(Heads().cuda())
+for step in range(10):
+    x = torch.randn(2, 4, device="cuda")
+    looking(x, True).mean().backward()
+    looking(x, False).mean().backward()  # waits
+    trusting(x, False).mean().backward()
+    with looking.no_sync():
+        looking(x, False).mean().backward()
+    loss = looking(x, False).mean()
+    loss.backward()  # waits
+""",
     "autograd functions and closures of vmap": """
 import torch
 class Square(torch.autograd.Function):

@@ -28,6 +28,8 @@ def before(m: Interpreter, name: str, args: Sequence[Value], kwargs: Mapping[str
                 m.worked(name)
                 if v.stream is not None:
                     streams.used(m, name, v, node)
+    if m.layers is not None and args and name.endswith(".__call__"):
+        m.layers.append(args[0])
     ranks.called(m, name, args, kwargs)
     if name.startswith(("torch.cuda.", "torch.Stream", "torch.Event")):
         streams.called(m, name, args, kwargs)
