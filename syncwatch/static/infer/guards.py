@@ -88,6 +88,8 @@ def remembered(m: Interpreter, s: ir.If) -> bool:
     func = m.frame.func
     if s.orelse or not s.body or type(s.body[-1]) is not ir.Return or func is None or type(func.node.body) is not tuple:
         return False
+    if _is_done(m, func.node.body, s.test):
+        return True
     returned = s.body[-1].value
     for part in s.test.values if type(s.test) is ir.Bool and s.test.op == "and" else (s.test,):
         if type(part) is not ir.Compare or len(part.ops) != 1:
@@ -102,6 +104,25 @@ def remembered(m: Interpreter, s: ir.If) -> bool:
         if type(subject) in (ir.Attr, ir.Name) and _keeps(m, func.node.body, subject, _dotted(returned)):
             return True
     return False
+
+
+def _is_done(m: Interpreter, block: ir.Block, test: Any) -> bool:
+    """`if self._ready: return`, `if getattr(self, "_ready", False): return`, … `self._ready = True`."""
+    from syncwatch.static.infer.heat import made_in_step
+
+    if type(test) is ir.Call and _last_name(test) == "getattr" and len(test.args) > 1:
+        owner, name = test.args[0].value, test.args[1].value
+        flag = [*_dotted(owner), str(name.value)] if type(name) is ir.Const else []
+    elif type(test) is ir.Attr:
+        owner, flag = test.value, _dotted(test)
+    else:
+        return False
+    if not flag or made_in_step(m, owner):
+        return False
+    return any(
+        type(target) is ir.Attr and _dotted(target) == flag and type(value) is ir.Const and value.value is True
+        for target, value in assigned(block)
+    )
 
 
 def _keeps(m: Interpreter, block: ir.Block, subject: Any, returned: list[str]) -> bool:

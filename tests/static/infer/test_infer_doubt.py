@@ -336,3 +336,22 @@ def test_helpers_that_make_groups_leave_the_device_to_others(infer):
     """
     found = [e.site.function for e in infer(code) if e.op == "torch.distributed.init_process_group"]
     assert found == ["main"]
+
+
+def test_what_a_flag_says_is_done(check):
+    check(
+        """
+        import torch
+
+        class Spectrum(torch.nn.Module):
+            def prepare(self, device):
+                if getattr(self, "_ready", False):
+                    return
+                self.window = torch.hann_window(400).to(device)
+                self._ready = True
+
+            def forward(self, x: torch.Tensor):
+                self.prepare(x.device)
+                return x * self.window + torch.hann_window(400).to(x.device)  # sync
+        """
+    )
