@@ -94,3 +94,19 @@ def test_torch_jit_script_sees_through_the_wrappers():
         hook.uninstall()
     assert torch.jit._builtins._get_builtin_table() == known
     assert scripted(torch.tensor([0, 1])).tolist() == [[1]]
+
+
+def test_what_runs_in_every_step_is_left_alone(cuda):
+    """A wrapper would be felt in each step, and torch.compile guards the identity of what a graph holds."""
+    functional = torch.nn.functional
+
+    def hot():
+        by_name = [torch.add, torch.sub, torch.mul, torch.matmul, torch.bmm, torch.where, torch.sum, torch.unbind]
+        by_name += [functional.scaled_dot_product_attention, functional.dropout, functional.linear, functional.softmax]
+        methods = [vars(torch.Tensor).get(name) for name in ("add_", "mul", "__matmul__", "__getitem__", "view")]
+        return [*by_name, *methods]
+
+    before = hot()
+    with syncwatch.watch():
+        assert hot() == before
+        assert torch.Tensor.item is not torch._C.TensorBase.item

@@ -33,22 +33,27 @@ BLOCKING_LIMIT = (
 # other hooks have these, or their duration is not that of a wait
 _NO_CLOCK_IN = (
     *("torch.cuda.", "torch.accelerator.", "torch.distributed.", "torch.autograd.", "torch.optim.", "torch.testing."),
-    *("torch.Tensor.backward", "torch.Tensor.__str__", "torch._tensor_str.", "torch.save"),
+    *("torch.Tensor.backward", "torch.Tensor.__str__", "torch._tensor_str.", "torch.save", "torch.load", "torch.jit."),
 )
-# These wait only for a scalar on the device among their arguments, which is rare, and run in every step: a wrapper
-# would cost more than it tells. Their waits are counted all the same.
+# These wait only in rare cases (for a scalar on the device among their arguments, between two sparse tensors), and run
+# in every step: a wrapper would cost more than it tells. Waits that torch reports are counted all the same.
 _HOT_NAMES = (
     "add add_ sub sub_ subtract subtract_ rsub clamp clamp_ clip clip_ masked_fill masked_fill_ index_fill "
     "index_fill_ view reshape expand repeat tile resize_ narrow split chunk zeros ones empty rand randn arange "
-    "range linspace logspace full full_like new_full new_zeros new_ones new_empty eye scalar_tensor type normal"
+    "range linspace logspace full full_like new_full new_zeros new_ones new_empty eye scalar_tensor type normal "
+    "mul mul_ multiply div div_ divide matmul __matmul__ mm bmm mv addmm baddbmm linear einsum tensordot sum mean "
+    "unbind index_select gather embedding softmax log_softmax scaled_dot_product_attention"
 )
 # A class with __getitem__ of its own makes its objects sequences for C (PySequence_Check): torch.tensor([x, y]) would
 # then ask 0-d tensors for their length.
 _TOO_HOT = frozenset(_HOT_NAMES.split()) | {"__getitem__"}
+# elsewhere the same names are those of other functions: torch.sparse.sum, torch.masked.mean
+_HOT_OWNERS = frozenset({"torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg"})
 
 # Compiled graphs hold these often, and torch.compile guards the identity of a function: a wrapper would make it
-# compile once more when a watch opens. With one argument torch.where is counted, and has no time.
-_IN_GRAPHS = frozenset({"torch.where", "torch.Tensor.where"})
+# compile once more when a watch opens. They are counted (torch.where with one argument), and have no time.
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+_IN_GRAPHS = frozenset({"torch.where", "torch.Tensor.where", *(f"torch.nn.functional.{name}" for name in _DROPOUTS)})
 
 
 class CudaSource:
@@ -160,7 +165,7 @@ def check_torch(module: Any) -> None:
 def clocked_ops() -> Iterator[str]:
     """Operations that can wait, according to the facts, and are called as functions or as methods of a tensor."""
     for name, fact in table().public.items():
-        if name.startswith(_NO_CLOCK_IN) or name.rpartition(".")[2] in _TOO_HOT:
+        if name.startswith(_NO_CLOCK_IN) or _hot(name):
             continue
         if any(case.kind is not None and not case.silent and case.reported for case in fact.cases):
             yield name
@@ -170,7 +175,13 @@ def unreported_ops() -> Iterator[str]:
     """Operations with waits that the sync debug mode does not report, and no other hook watches."""
     own = {"torch.Tensor.to", "torch.Tensor.cuda", "torch.Tensor.copy_"}
     for name, fact in table().public.items():
-        if name.startswith(_NO_CLOCK_IN) or name in own:
+        if name.startswith(_NO_CLOCK_IN) or name in own or _hot(name):
             continue
         if any(case.kind is not None and not case.silent and not case.reported for case in fact.cases):
             yield name
+
+
+def _hot(op: str) -> bool:
+    """Whether a wrapper around it would be felt in every step."""
+    owner, _, name = op.rpartition(".")
+    return name in _TOO_HOT and owner in _HOT_OWNERS
