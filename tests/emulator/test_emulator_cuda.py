@@ -179,3 +179,8 @@ def test_indices_may_be_on_the_host_or_beside_what_they_index_and_nowhere_else()
         device[index] = host[:2]
     device[index] = torch.tensor(2.0)
     assert device.tolist() == [2, 1, 2]
+
+
+def test_no_library_of_nvidias_accepts_a_device_tensor(recwarn):
+    assert not torch.backends.cudnn.is_acceptable(torch.ones(2, device="cuda"))
+    assert not recwarn.list

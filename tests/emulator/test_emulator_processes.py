@@ -83,6 +83,25 @@ def test_an_operation_without_a_cpu_kernel_is_named_with_its_line(script):
     assert f"{path}:5" in done.stderr
 
 
+def test_emptying_the_cache_waits_where_there_is_memory_to_give_back(script):
+    path = script(
+        "import torch, syncwatch\n"
+        "with syncwatch.emulate(), syncwatch.watch() as report:\n"
+        "    torch.cuda.empty_cache()\n"
+        "    kept, gone = torch.ones(4, device='cuda'), torch.ones(4, device='cuda')\n"
+        "    del gone\n"
+        "    torch.cuda.empty_cache()  # small blocks share a segment\n"
+        "    del kept\n"
+        "    torch.cuda.empty_cache()  # line 8\n"
+        "    torch.cuda.empty_cache()\n"
+        "    torch.ones(1 << 20, device='cuda')\n"
+        "    torch.cuda.empty_cache()  # line 11\n"
+        "print([(site.line, site.kind.value, site.count) for site in report.sites])\n"
+    )
+    done = python(str(path))
+    assert done.stdout.strip() == "[(8, 'allocator', 1), (11, 'allocator', 1)]", done.stderr
+
+
 def test_too_late_is_said_in_one_sentence(script):
     path = script(
         "import torch, syncwatch\n"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
-import torch
 
 SETUP = """
 import torch
@@ -135,23 +132,3 @@ def test_optimizer_steps_delimit(run):
     session = recording.session()
     assert (session.device, session.device_name, session.steps) == ("emulated", "emulated CUDA device", 5)
     assert any("emulated" in sentence for sentence in session.limits)
-
-
-def test_emptying_the_cache_waits_where_there_is_memory_to_give_back(waits):
-    gc.collect()  # of other tests
-    torch.cuda.empty_cache()
-    assert (
-        waits("""
-        import torch
-        torch.cuda.empty_cache()
-        kept, gone = torch.ones(4, device="cuda"), torch.ones(4, device="cuda")
-        del gone
-        torch.cuda.empty_cache()  # small blocks share a segment
-        del kept
-        torch.cuda.empty_cache()  # ----
-        torch.cuda.empty_cache()
-        torch.ones(1 << 20, device="cuda")
-        torch.cuda.empty_cache()  # ----
-    """)
-        == [("allocator", "torch.cuda.empty_cache", 1)] * 2
-    )

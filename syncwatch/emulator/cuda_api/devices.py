@@ -11,6 +11,7 @@ from syncwatch.emulator.gpus import GPUS, Properties
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.tensor_api import check_number, number
+from syncwatch.emulator.values import value_of
 
 
 def is_available() -> bool:
@@ -100,12 +101,18 @@ def install(patches: Patches) -> None:
         if hasattr(cuda, name):
             patches.replace(cuda, name, answer)
     patches.set(torch.backends.cuda, "is_built", lambda: True)
+    # a CUDA build has cuDNN, which knows nothing of our tensors; a CPU build warns of its absence
+    patches.wrap(torch.backends.cudnn, "is_acceptable", _acceptable)
     patches.replace(torch._C, "_cuda_getDeviceCount", device_count)
     patches.set(torch._C, "_cuda_getDevice", current_device)
     patches.set(torch._C, "_cuda_setDevice", set_device)
     if torch.version.cuda is None:
         patches.set(torch.version, "cuda", "12.8")
     _install_nvtx(patches)
+
+
+def _acceptable(original: Any) -> Any:
+    return lambda tensor: value_of(tensor) is None and bool(original(tensor))
 
 
 def _install_nvtx(patches: Patches) -> None:
