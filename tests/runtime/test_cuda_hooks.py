@@ -339,3 +339,17 @@ def test_a_line_that_copies_both_ways_has_both_kinds(cuda, blocking):
         for target, origin in ((device, host), (host, device)) * 2:
             target.copy_(origin)
     assert {(site.kind.value, site.count) for site in report.sites} == {("upload", 2), ("tensor-read", 2)}
+
+
+def test_operations_of_a_package_that_the_program_has_imported_are_watched(cuda, monkeypatch):
+    import sys
+    import types
+
+    boxes = types.ModuleType("torchvision.ops.boxes")
+    boxes.nms = nms = lambda boxes, scores, iou_threshold: torch.arange(len(boxes))
+    monkeypatch.setitem(sys.modules, "torchvision.ops.boxes", boxes)
+    with syncwatch.watch() as report:
+        assert boxes.nms is not nms
+        assert boxes.nms(torch.rand(3, 4), torch.rand(3), 0.5).tolist() == [0, 1, 2]
+    assert boxes.nms is nms
+    assert report.count == 0  # boxes in host memory

@@ -104,10 +104,14 @@ def wrappings(ops: Iterable[str], clock: Clock) -> list[Wrapping]:
 
 
 def resolve(op: str) -> tuple[Any, str, Callable[..., Any]] | None:
-    """Where a public name lives: its owner, a module of torch or torch.Tensor, its attribute, its value."""
+    """Where a public name lives: its owner, a module of torch or torch.Tensor, its attribute, its value.
+
+    Of other packages (torchvision) only modules that the program has imported are looked at.
+    """
     owner_name, _, name = op.rpartition(".")
-    owner: Any = torch
-    for part in owner_name.split(".")[1:]:
+    package, *parts = owner_name.split(".")
+    owner: Any = torch if package == "torch" else sys.modules.get(owner_name)
+    for part in parts if package == "torch" else ():
         owner = getattr(owner, part, None)
         if owner is None:
             return None
