@@ -43,8 +43,8 @@ class ConfigError(BrokenFile):
 
 
 class Option(NamedTuple):
-    """One key. sort: "names" (list of strings), "table" (pattern to list of strings), "flag", "path" (a string), or
-    "choice" / "choices" (one or several of `choices`)."""
+    """One key. sort: "names" (list of strings), "dotted" (list of dotted names of Python), "table" (pattern to list of
+    strings), "flag", "path" (a string), or "choice" / "choices" (one or several of `choices`)."""
 
     key: str
     sort: str
@@ -68,10 +68,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("extend-exclude", "names", "files and folders to leave out besides those of `exclude`"),
     Option("respect-gitignore", "flag", "leave out what git ignores"),
     Option("rules", "names", "folders of rules of your own, relative to the configuration's folder"),
-    Option("hot", "names", "functions that run every step, though nothing in the code says so: `Trainer.fit_batch`"),
-    Option("device-names", "names", "expressions that name the accelerator: `cfg.gpu`"),
-    Option("sync-functions", "names", "functions of yours that make the host wait, by dotted name"),
-    Option("moves-to-device", "names", "functions of yours that return their argument on the device"),
+    Option("hot", "dotted", "functions that run every step, though nothing in the code says so: `Trainer.fit_batch`"),
+    Option("device-names", "dotted", "expressions that name the accelerator: `cfg.gpu`"),
+    Option("sync-functions", "dotted", "functions of yours that make the host wait, by dotted name"),
+    Option("moves-to-device", "dotted", "functions of yours that return their argument on the device"),
     Option("certainty", "choice", "the least certainty that is shown; default: each rule's own choice", _CERTAINTIES),
     Option("heat", "choices", "how often a site must run to be shown; default: each rule's own choice", _HEATS),
     Option("baseline", "path", "file of known findings, relative to the configuration's folder"),
@@ -155,7 +155,7 @@ def read(file: Path) -> Config:
         raise ConfigError(f"{_shown(file)}: `tool.syncwatch` must be a table, not {_sort_of(table)}")
     for key in table:
         if key not in _BY_KEY:
-            raise ConfigError(f"{_at(file, text, prefix, key)}: {_unknown(key, prefix)}")
+            raise ConfigError(f"{_at(file, text, prefix, key)}: {_unknown(key, prefix, file.name)}")
     origins = {key: _at(file, text, prefix, key) for key in table}
     return Config(root=file.parent.resolve(), file=file).override(table, origins)
 
@@ -227,6 +227,14 @@ def _convert(option: Option, value: object, where: str) -> object:
         return value
     if option.sort == "names":
         return _strings(option, value, where)
+    if option.sort == "dotted":
+        names = _strings(option, value, where)
+        for name in names:
+            if not all(part.isidentifier() for part in name.split(".")):
+                raise ConfigError(
+                    f"{where}: `{option.key}` must hold dotted names such as 'cfg.gpu', but holds {name!r}"
+                )
+        return names
     if option.sort == "table":
         if not isinstance(value, Mapping):
             raise wrong('a table such as { "tests/*" = ["SW101"] }')
@@ -248,6 +256,8 @@ def _strings(option: Option, value: object, where: str, part: str = "") -> tuple
     for item in value:
         if not isinstance(item, str):
             raise ConfigError(f"{where}: `{option.key}{part}` must hold strings only, but holds {_sort_of(item)}")
+        if not item.strip():
+            raise ConfigError(f"{where}: `{option.key}{part}` holds an empty string; remove it")
     return tuple(value)
 
 
@@ -268,10 +278,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _unknown(key: str, prefix: str) -> str:
+def _unknown(key: str, prefix: str, file: str) -> str:
     underscored = key.replace("_", "-")
     if not prefix and key == "tool":
-        return "unknown key 'tool'; in syncwatch.toml the keys stand at the top, without [tool.syncwatch]"
+        return f"unknown key 'tool'; in {file} the keys stand at the top, without [tool.syncwatch]"
     hint = f"; did you mean {underscored!r}?" if underscored in _BY_KEY else suggestion(key, _BY_KEY)
     return f"unknown key {key!r}{hint}" if hint else f"unknown key {key!r} (known: {', '.join(_BY_KEY)})"
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     rules = parser.add_argument_group("which findings are shown")
-    rules.add_argument("--select", metavar="RULES", type=_words, help="use these rules: SW101,SW2,nonzero-in-step,ALL")
+    rules.add_argument("--select", metavar="RULES", type=_rules, help="use these rules: SW101,SW2,nonzero-in-step,ALL")
     rules.add_argument("--extend-select", metavar="RULES", type=_words, help="use these besides those selected")
     rules.add_argument("--ignore", metavar="RULES", type=_words, help="leave these rules out")
     rules.add_argument(
@@ -244,6 +244,13 @@ def _usage(args: argparse.Namespace) -> None:
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _rules(text: str) -> list[str]:
+    words = _words(text)
+    if not words:
+        raise argparse.ArgumentTypeError("names no rule; give some such as SW101,SW2, or leave the option out")
+    return words
 
 
 def _jobs(text: str) -> int:

@@ -19,14 +19,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the configuration. Raises ConfigError where it cannot be used."""
+    """Prints the configuration. Raises ConfigError where it cannot be used, or a path does not exist."""
     import json
 
     from syncwatch.catalog import load
-    from syncwatch.config import discover, read, table
+    from syncwatch.config import ConfigError, discover, read, table
     from syncwatch.select import Selection
 
     paths = [Path(path) for path in args.paths] or [Path.cwd()]
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file or folder")
     config = read(Path(args.config)) if args.config else discover(paths)
     selection = Selection(load(config.rule_folders()), config)  # words that name no rule are errors here too
     rows = table(config)

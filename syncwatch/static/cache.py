@@ -95,11 +95,12 @@ class Cache:
     def put_face(self, path: str, record: Face) -> None:
         self._write("faces", path, record)
 
-    def result(self, path: str, digest: str) -> Result | None:
-        return self._read("results", self._options + path, digest, Result)
+    def result(self, path: str, digest: str, role: str = "") -> Result | None:
+        """`role` is what the file was checked as: results for one say nothing of another."""
+        return self._read("results", f"{role}{self._options}{path}", digest, Result)
 
-    def put_result(self, path: str, record: Result) -> None:
-        self._write("results", self._options + path, record)
+    def put_result(self, path: str, record: Result, role: str = "") -> None:
+        self._write("results", f"{role}{self._options}{path}", record)
 
     def _place(self, sort: str, name: str) -> str:
         key = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()

@@ -67,8 +67,10 @@ def discover(
             continue
         if os.path.isdir(name):
             search.folder(name)
-        elif os.path.exists(name):
+        elif os.path.isfile(name):
             search.add(name)
+        elif os.path.exists(name):
+            search.problem(name, "is neither a file nor a folder; what a pipe gives can be checked with `-`")
         else:
             search.problem(
                 name, "no such file or folder" if name else "an empty path names nothing; write . for this folder"

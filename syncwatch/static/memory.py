@@ -34,7 +34,7 @@ class Memory:
         if path in project.contents:
             return None
         digest = project.face(path).digest
-        result = self._cache.result(project.key(path), digest) if digest else None
+        result = self._cache.result(project.key(path), digest, self._role(path)) if digest else None
         if result is None or self._state(result.dependencies) != result.state:
             return None
         return Work(
@@ -73,7 +73,11 @@ class Memory:
                     tuple(self._problem(problem, project.key) for problem in work.problems),
                     work.faults,
                 ),
+                self._role(work.path),
             )
+
+    def _role(self, path: str) -> str:
+        return "test " if self._project.is_test(path) else ""
 
     def _state(self, keys: Iterable[str]) -> str:
         """One name for the content and the imports of files. Matches no kept one where the cache does not know them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -17,6 +18,9 @@ from syncwatch.static.notebook import SUFFIX, Notebook, broken_cells, read_noteb
 from syncwatch.static.options import Options
 from syncwatch.static.outline import Outline, outline_of
 from syncwatch.static.source import decode, display, names_torch, read
+
+# Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
+_TESTS = re.compile(r"(^|/)((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 class Loaded(NamedTuple):
@@ -49,6 +53,7 @@ class Project:
         self.faces: dict[str, Face] = {}
         self.finds: dict[str, dict[str, str]] = {}
         self._root = os.path.abspath(self.options.root)
+        self._top: str | None = None  # the folder that holds all files to check
         self._loaded: dict[str, Loaded] = {}
         self._notebooks: dict[str, Notebook] = {}
         self._keys: dict[str, str] = {}
@@ -141,6 +146,20 @@ class Project:
                 face = stored or Face(digest, wanted, (), (), (), {}, None)
             self.faces[path] = face
         return face
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is one of tests, by its path below the folder that holds all checked files.
+
+        A file that is checked on its own, and a folder of tests that is checked on its own, are meant.
+        """
+        if len(self.files) < 2:
+            return False
+        if self._top is None:
+            try:
+                self._top = os.path.commonpath([os.path.dirname(os.path.abspath(each)) for each in self.files])
+            except ValueError:  # on several drives
+                self._top = os.curdir
+        return _TESTS.search(os.path.relpath(path, self._top).replace(os.sep, "/")) is not None
 
     def outline(self, path: str) -> Outline:
         """A file from outside, from the cache where it is there; else the file is read."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -320,17 +318,20 @@ def test_a_reader_that_leaves_early_is_no_crash(project: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_check_with_one_line(project: Path) -> None:
-    os.mkfifo(project / "slow.py")  # opening it waits for a writer that never comes
     with subprocess.Popen(
-        [sys.executable, "-m", "syncwatch", "check", "--no-cache", "slow.py"],
-        cwd=project,
+        [sys.executable, "-m", "syncwatch", "check", "--no-cache", "-"],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        time.sleep(1.5)
+        assert process.stdin is not None
+        process.stdin.write(
+            "# more than a pipe holds, so that the check has begun when all of it is written\n" * 20_000
+        )
+        process.stdin.flush()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "syncwatch: interrupted\n")
 
 

@@ -58,6 +58,11 @@ def test_config_refuses_a_word_that_names_no_rule(syncwatch: Callable[..., Any],
     )
 
 
+def test_config_names_a_path_that_is_not_there(syncwatch: Callable[..., Any], project: Path) -> None:
+    ran = syncwatch("config", "nowhere")
+    assert (ran.status, ran.err) == (2, "syncwatch: nowhere: no such file or folder\n")
+
+
 def test_clean_removes_the_cache(syncwatch: Callable[..., Any], project: Path) -> None:
     (project / "syncwatch.toml").write_text("")
     (project / "train.py").write_text("import torch\n")
@@ -169,3 +174,15 @@ def test_an_output_that_takes_nothing_is_one_sentence_at_most(
     command = f"{shlex.quote(sys.executable)} -m syncwatch {options} {redirection}"
     ran = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (status, says)
+
+
+def test_a_project_s_own_logging_does_not_stand_for_python_s(project: Path) -> None:
+    (project / "logging.py").write_text("import torch\nraise SystemExit('imported')\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "syncwatch", "check", "--no-cache", "--quiet", "logging.py"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")

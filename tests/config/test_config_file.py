@@ -81,6 +81,15 @@ def test_syncwatch_toml_has_the_keys_at_its_top(here: Path) -> None:
         ("per_file_ignores = {}", "pyproject.toml:3: unknown key 'per_file_ignores'; did you mean 'per-file-ignores'?"),
         ('select = "SW1"', "pyproject.toml:3: `select` must be a list of strings, not the string 'SW1'"),
         ("select = [1]", "pyproject.toml:3: `select` must hold strings only, but holds the number 1"),
+        ('select = ["SW1", ""]', "pyproject.toml:3: `select` holds an empty string; remove it"),
+        (
+            'hot = ["Trainer.fit batch"]',
+            "pyproject.toml:3: `hot` must hold dotted names such as 'cfg.gpu', but holds 'Trainer.fit batch'",
+        ),
+        (
+            'device-names = ["device("]',
+            "pyproject.toml:3: `device-names` must hold dotted names such as 'cfg.gpu', but holds 'device('",
+        ),
         ("respect-gitignore = 1", "pyproject.toml:3: `respect-gitignore` must be true or false, not the number 1"),
         ("baseline = true", "pyproject.toml:3: `baseline` must be a string, not `true`"),
         (
@@ -122,6 +131,13 @@ def test_a_key_that_is_like_no_other_lists_the_known_ones(here: Path) -> None:
 def test_the_pyproject_form_in_syncwatch_toml_is_explained(here: Path) -> None:
     with pytest.raises(config.ConfigError, match=r"the keys stand at the top, without \[tool.syncwatch\]"):
         read(here, "[tool.syncwatch]\nselect = []\n", "syncwatch.toml")
+
+
+def test_a_file_of_another_name_is_called_by_its_own(here: Path) -> None:
+    with pytest.raises(
+        config.ConfigError, match=r"ci\.toml:1: unknown key 'tool'; in ci.toml the keys stand at the top"
+    ):
+        read(here, "[tool.syncwatch]\nselect = []\n", "ci.toml")
 
 
 def test_a_broken_file_is_named_with_the_place(here: Path) -> None:

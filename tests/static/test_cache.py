@@ -124,6 +124,15 @@ def test_settings_that_matter_have_results_of_their_own(write: Write, work: dict
     assert took(work) == ([], [])
 
 
+def test_a_test_checked_by_itself_and_among_others_has_results_of_its_own(write: Write) -> None:
+    write(
+        {"tests/test_speed.py": "import torch\nfor step in range(3):\n    torch.rand(2, device='cuda').sum().item()\n"}
+    )
+    write({"main.py": "import torch\n"})
+    for paths, heat in ((["tests/test_speed.py"], "step"), (["."], "setup"), (["tests/test_speed.py"], "step")):
+        assert [event.heat.value for event in analyse(paths, Options()).events] == [heat]
+
+
 def test_another_version_of_the_tool_starts_afresh(
     write: Write, work: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,15 @@ def test_a_path_that_is_not_there_is_told(write: Write) -> None:
     assert problem.message == "an empty path names nothing; write . for this folder"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_named_pipe_is_told_and_not_waited_for(write: Write) -> None:
+    folder = write({})
+    os.mkfifo(folder / "pipe.py")
+    found = discover(["pipe.py"])
+    assert found.files == []
+    assert "what a pipe gives can be checked with `-`" in found.problems[0].message
+
+
 def test_a_folder_without_rights_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"a.py": "", "closed/b.py": "", "open/c.py": ""})
     scandir = os.scandir

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,8 +44,6 @@ _LINE_STEPS = 25  # of a whole file, per line, on top of _FILE_STEPS
 _FILE_STEPS = 20_000
 _DEPTH_OF_CALLERS = 3  # calls between an inherited method and the one that a class overrides
 _TEST_STEPS = 15_000
-# Files of tests: what waits there hurts nobody, and nothing calls their functions. What they call is not hot for it.
-_TESTS = re.compile(r"(^|/)((tests|testing|test_utils)/.*|test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 @dataclass
@@ -78,7 +75,7 @@ def infer_root(project: Project, path: str, *, strict: bool = False) -> Result:
     m.names_devices = bool(options.device_names)
     m.root_key = project.key(path)
     m.memo = project.shared.setdefault("memo", {})
-    is_test = _is_test(project, path)
+    is_test = project.is_test(path)
     main = _run(m, finder, path, form, _TEST_STEPS if is_test else _MAIN_STEPS)
     m.in_program = False
     if not is_test:
@@ -115,23 +112,6 @@ def _run(m: Interpreter, finder: _Finder, path: str, form: ir.Module, steps: int
     m.limit = m.steps + steps
     _guarded_run(m, lambda: m.exec_block(form.body))
     return main
-
-
-def _is_test(project: Project, path: str) -> bool:
-    """Whether a file is one of tests, by its path below the folder that holds all checked files.
-
-    A file that is checked on its own, and a folder of tests that is checked on its own, are meant.
-    """
-    if len(project.files) < 2:
-        return False
-    top = project.shared.get("top")
-    if top is None:
-        try:
-            top = os.path.commonpath([os.path.dirname(os.path.abspath(p)) for p in project.files])
-        except ValueError:  # on several drives
-            top = os.curdir
-        project.shared["top"] = top
-    return _TESTS.search(os.path.relpath(path, top).replace(os.sep, "/")) is not None
 
 
 class _Finder:
