@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from syncwatch.static import ir
 from syncwatch.static.infer import events, text
 from syncwatch.static.infer.configured import Configured
+from syncwatch.static.infer.imports import BEGINNING, Imports
 from syncwatch.static.infer.state import Frame, Journal, Scope
 from syncwatch.static.options import Options
-from syncwatch.static.outline import Outline
 from syncwatch.static.values import (
     FALSE,
     ITEMS,
@@ -38,24 +38,6 @@ from syncwatch.static.values import (
 _NO_KWARGS: Mapping[str, Value] = {}
 CPU = Device("cpu")
 ACCELERATOR = Device("cuda", None, sure=False)
-
-
-BEGINNING = 1 << 40  # on the interpreter's clock: when the program begins, after all that its imports made
-
-
-class Imports(Protocol):
-    """How imports lead to modules of the project. clock: when the last object of an import was made."""
-
-    clock: int
-
-    def find(self, name: str) -> Module | None:
-        """The project's module of a dotted name as the present frame's module means it, or None."""
-
-    def locate(self, name: str) -> str | None:
-        """The path of that module, which is not read for it."""
-
-    def outline(self, path: str) -> Outline:
-        """A file from outside."""
 
 
 class OutOfSteps(Exception):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from syncwatch.static import ir
-from syncwatch.static.infer.machine import BEGINNING, Interpreter, OutOfSteps
+from syncwatch.static.infer.imports import BEGINNING
+from syncwatch.static.infer.machine import Interpreter, OutOfSteps
 from syncwatch.static.infer.state import Frame
 from syncwatch.static.library.protocol import canonical
 from syncwatch.static.outline import late_imports
