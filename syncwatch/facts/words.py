@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from syncwatch.facts import by_leaf, by_name, store, table
 from syncwatch.facts.ops import silent
@@ -73,11 +73,21 @@ def measurements(name: str, fact: Fact) -> Iterator[str]:
             seen = True
             prefix = "Measured" if op == name else f"Measured as {op}"
             yield f"{prefix} on {where}: {_verdict(row)}."
+        passages = [program for program in version.programs if _is_among(program, fact)]
+        if passages and not any(row.blocked for row in counts.values()):
+            seen = True
+            held = sum(program.blocked for program in passages)
+            yield f"Measured among other calls on {where}: {len(passages)} passages, {held} blocked."
         cupti = _cuda_calls(version, set(fact.names))
         if cupti:
             yield f"CUPTI sees: {cupti}."
     if not seen:
         yield "Not measured on its own: the row is taken from the operations that it is made of."
+
+
+def _is_among(program: store.Program, fact: Fact) -> bool:
+    """Whether the program makes several calls, one of which is the operation."""
+    return bool(fact.cases) and len(program.calls) > 1 and any(call[0] in fact.names for call in program.calls)
 
 
 def _verdict(row: store.Count) -> str:
@@ -127,15 +137,21 @@ def difference(old: store.Version, new: store.Version) -> list[str]:
 
 def figures(version: store.Version) -> str:
     """How many operations block always, sometimes, never, and how many of the blocking ones go unreported."""
-    rows = [*version.operations.values(), *version.leaves.values()]
-    verdicts = [row.verdict for row in rows]
     public = version.operations.values()
     unseen = sum(row.unreported > 0 for row in public)
     return (
-        f"{len(version.operations)} public operations and {len(version.leaves)} operations of the dispatcher: "
+        f"{len(public)} public operations: {_verdicts(public)}. "
+        f"{len(version.leaves)} operations of the dispatcher: {_verdicts(version.leaves.values())}. "
+        f"Of the {sum(row.blocked > 0 for row in public)} public operations that block, {unseen} do so at least once "
+        "without a word from the sync debug mode."
+    )
+
+
+def _verdicts(rows: Iterable[store.Count]) -> str:
+    verdicts = [row.verdict for row in rows]
+    return (
         f"{verdicts.count('always')} blocked in every call measured, {verdicts.count('sometimes')} in some, "
-        f"{verdicts.count('never')} in none. Of the {sum(row.blocked > 0 for row in public)} public operations that "
-        f"block, {unseen} do so at least once without a word from the sync debug mode."
+        f"{verdicts.count('never')} in none"
     )
 
 

@@ -71,6 +71,34 @@ def test_a_diff_of_a_version_and_a_file(capsys: pytest.CaptureFixture[str], tmp_
     assert "torch.sort: never blocked, now always" in out
 
 
+def test_versions_live_side_by_side(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured again with another torch, the file holds both, and every command shows both."""
+    measured = store.read()
+    newer = store.read().versions["2.11.0"]
+    newer.torch = "2.12.0"
+    newer.operations["torch.nonzero"] = store.Count(5, 0)
+    newer.operations["torch.sort"] = store.Count(5, 5, 1, 1)
+    measured.versions["2.12.0"] = newer
+    both = tmp_path / "measured.json"
+    store.write(measured, both)
+    monkeypatch.setattr(store, "shipped", lambda: store.read(both))
+
+    status, out, _ = run(capsys, "diff", "2.11.0", "2.12.0")
+    assert status == 0
+    assert out.splitlines()[0].startswith("torch 2.11.0+cu130 (NVIDIA H200")
+    assert "torch.nonzero: sometimes blocked, now never" in out
+    assert "torch.sort: never blocked, now always" in out
+    assert out.count("\n") == 3
+
+    _, out, _ = run(capsys, "torch.nonzero")
+    assert "Measured on torch 2.11.0+cu130" in out
+    assert "Measured on torch 2.12.0" in out
+    _, out, _ = run(capsys)
+    assert out.count("public operations:") == 2
+
+
 def test_without_an_operation_it_sums_up(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys)
     assert status == 0

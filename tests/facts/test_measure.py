@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,29 @@ def test_leaf_proofs_are_few() -> None:
     silent = store.Program("leaves", "x", [["aten.mul.Tensor", []]], False, 0, 0)
     found.leaf_samples = [row] * 9 + [silent]
     assert survey.leaf_proofs(found, most=3) == [row] * 3
+
+
+def test_a_run_of_some_areas_completes_the_evidence_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, evidence = tmp_path / "measured.json", tmp_path / "evidence.jsonl"
+    read, double, _ = programs()
+    for area, program in (("reads", read), ("shapes", double)):
+        monkeypatch.setattr(
+            probes, "areas", lambda device, names, a=area, p=program: iter([(a, [p])] if names == probes.EARLY else [])
+        )
+        version = saved(path, monkeypatch, "--area", area, "--evidence", str(evidence))
+    assert [(program.area, program.name) for program in version.programs if program.area != "leaves"] == [
+        ("shapes", "double"),
+        ("reads", "read"),
+    ]
+    assert version.operations == {
+        "torch.Tensor.mul": store.Count(1, 0),
+        "torch.Tensor.item": store.Count(1, 1, 1, 1),
+    }
+    assert {"reads", "shapes", "leaves"} == {json.loads(line)[0] for line in evidence.read_text().splitlines()}
+
+
+def test_what_would_be_measured_is_listed_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main(["--list", "--area", "reads"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "reads: item" in lines
+    assert all(line.startswith("reads: ") for line in lines)

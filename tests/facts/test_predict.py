@@ -26,6 +26,47 @@ def number(value: float) -> Arg:
 MASK = cuda(1, "bool")
 INDEX = cuda(1, "int")
 
+PINNED = {"pinned": True, "nbytes": 64 << 20}
+TRANSPOSED = {"contiguous": FALSE}
+
+
+def replicas(**attrs: bool) -> Arg:
+    return Arg("module", device="cuda", attrs={name: Arg("bool", value=value) for name, value in attrs.items()})
+
+
+def group(backend: str) -> Arg:
+    return Arg("object", attrs={"backend": Arg("str", value=backend)})
+
+
+# Pinned memory helps where the host side lies in the order of the copy; the device packs and converts for itself.
+BLOCKING_COPIES = [
+    ("down, gapped on the host", host(2, pinned=True, dense=False), cuda(2)),
+    ("down, transposed on the host", host(2, attrs=TRANSPOSED, **PINNED), cuda(2)),
+    ("up, gapped on the host", cuda(2), host(2, pinned=True, dense=False, nbytes=64 << 20)),
+    ("up, transposed on the host", cuda(2), host(2, attrs=TRANSPOSED, **PINNED)),
+]
+QUIET_COPIES = [
+    ("down, gapped on the device", host(2, pinned=True), Arg("tensor", device="cuda", dim=2, dense=False)),
+    ("down, another type", host(2, pinned=True), cuda(2, "int")),
+    ("up, gapped on the device", Arg("tensor", device="cuda", dim=2, dense=False), host(2, **PINNED)),
+    ("up, another type", cuda(2, "int"), host(2, **PINNED)),
+]
+
+
+@pytest.mark.parametrize(("name", "target", "source"), BLOCKING_COPIES)
+def test_copies_that_wait_in_spite_of_non_blocking(name: str, target: Arg, source: Arg) -> None:
+    prediction = facts.predict("torch.Tensor.copy_", Call((target, source), {"non_blocking": TRUE}))
+    assert prediction is not None
+    assert (prediction.blocks, prediction.kind) == (True, Kind.PAGEABLE_ASYNC), name
+
+
+@pytest.mark.parametrize(("name", "target", "source"), QUIET_COPIES)
+def test_copies_that_do_not_wait(name: str, target: Arg, source: Arg) -> None:
+    prediction = facts.predict("torch.Tensor.copy_", Call((target, source), {"non_blocking": TRUE}))
+    assert prediction is not None
+    assert (prediction.blocks, prediction.kind) == (False, None), name
+
+
 BLOCKING = [
     ("torch.Tensor.item", Call((cuda(0),)), Kind.SCALAR_READ, 1),
     ("torch.Tensor.__bool__", Call((cuda(0),)), Kind.SCALAR_READ, 1),
@@ -60,6 +101,9 @@ BLOCKING = [
     ("torch.cuda.synchronize", Call(), Kind.DEVICE_WAIT, 1),
     ("torch.distributions.Normal", Call((cuda(), cuda())), Kind.SCALAR_READ, 2),
     ("torch.distributions.Normal", Call((number(0), cuda())), Kind.SCALAR_READ, 3),
+    ("torchvision.ops.nms", Call((cuda(2), cuda())), Kind.DYNAMIC_SHAPE, 1),
+    ("torchvision.transforms.functional.normalize", Call((cuda(3),)), Kind.UPLOAD, 3),
+    ("torch.distributed.barrier", Call(), Kind.COLLECTIVE, 1),
 ]
 
 QUIET = [
@@ -77,6 +121,11 @@ QUIET = [
     ("torch.Tensor.add", Call((cuda(), cuda(0)))),
     ("torch.nn.functional.relu", Call((cuda(),))),
     ("torch.distributions.Normal", Call((cuda(), cuda()), {"validate_args": FALSE})),
+    ("torchvision.ops.box_iou", Call((cuda(2), cuda(2)))),
+    ("torch.distributed.all_reduce", Call((cuda(),))),
+    ("torch.distributed.all_reduce", Call((cuda(),), {"group": group("gloo"), "async_op": TRUE})),
+    ("torch.distributed.barrier", Call((), {"group": group("gloo")})),
+    ("torch.nn.parallel.DistributedDataParallel.forward", Call((replicas(find_unused_parameters=False),))),
 ]
 
 UNKNOWN_CALLS = [
@@ -109,6 +158,28 @@ def test_an_unknown_argument_is_never_taken_for_a_reason(op: str, call: Call) ->
     assert prediction is not None
     assert prediction.blocks is None
     assert prediction.kind is not None
+
+
+@pytest.mark.parametrize(
+    ("attrs", "blocks"),
+    [
+        ({"find_unused_parameters": True, "unused": True}, True),
+        ({"find_unused_parameters": True, "unused": False}, False),
+        ({"find_unused_parameters": True, "unused": True, "syncs": False}, False),
+        ({"find_unused_parameters": True}, None),
+        ({"find_unused_parameters": False, "unused": True}, False),
+    ],
+)
+def test_replicas_wait_for_what_is_unused(attrs: dict[str, bool], blocks: bool | None) -> None:
+    prediction = facts.predict("torch.nn.parallel.DistributedDataParallel.forward", Call((replicas(**attrs),)))
+    assert prediction is not None
+    assert prediction.blocks is blocks
+
+
+def test_gloo_carries_device_tensors_through_host_memory() -> None:
+    prediction = facts.predict("torch.distributed.all_reduce", Call((cuda(),), {"group": group("gloo")}))
+    assert prediction is not None
+    assert (prediction.blocks, prediction.kind, prediction.reported) == (True, Kind.COLLECTIVE, False)
 
 
 def test_a_small_pageable_copy_is_a_hazard_that_does_not_block() -> None:

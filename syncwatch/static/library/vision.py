@@ -114,6 +114,9 @@ def _model_library(m: Machine, call: LibCall) -> Value:
                 requires_grad=False,
             )
         return result([first], None, "float") if type(first) is Tensor else UNKNOWN
+    if call.name.startswith("torchvision.transforms.") and name in ("__call__", "forward"):
+        first = call.arg(0, None, UNKNOWN)
+        return result([first], None, first.dtype) if type(first) is Tensor else UNKNOWN
     if call.name.startswith("torchvision.ops."):
         found = tensors([*call.args, *call.kwargs.values()])
         if not found:
