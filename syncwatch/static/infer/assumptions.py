@@ -99,6 +99,9 @@ def _of_name(m: Interpreter, func: Func, cls: Class | None, param: ir.Param, def
         return Host("int", "rank")
     if default is not None and default != NONE:
         return UNKNOWN
+    if name == "tensor":
+        tensor = assumed_tensor(m)
+        return tensor if default is None else union([tensor, NONE])
     if cls is not None and _is_forward(func, cls) and not _NUMBERS.match(name):
         value = _documented(m, dict(func.node.documented).get(name, ""))
         return value if default is None or value is UNKNOWN else union([value, NONE])

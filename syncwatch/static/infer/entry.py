@@ -324,7 +324,8 @@ _ASIDE = re.compile(
 )
 # Classes whose methods drive loops or are called once for a whole result.
 _DRIVER = re.compile(
-    r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$|Builder$|Factory$"
+    r"Pipeline|Step$|Blocks?$|Pipe$|Runner$|App$|Sampler$|Mixin$|Loader$|Manager$|Downloader$|Model$|Solution$|Builder$|Factory$|"
+    r"(Image|Video|Audio)\w*Processor$"
 )
 # Those among them that make ready, once, what the steps use.
 _PREPARES = re.compile(r"Prepare|SetTimesteps|Input(Step|Block)s?$|Builder$|Factory$")

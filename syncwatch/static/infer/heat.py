@@ -26,7 +26,7 @@ _SETUP = re.compile(
     r"reparameterize|reparametrize|resize|resample|gen|remap|merge|unfuse|from|state_dict|set|quantize|prune|onnx|trace|plot|draw|show|display|annotate|visuali[sz]e|"
     r"report|summar\w+|profile\w*|benchmark|info|describe|resolve|offload|dispatch|attach|cpu_offload|disk_offload|auto_\w+)(_|$)"
     r"|_(init|fuse|reparam|buffers|weights|snapshot|filter_fn|state_dict|checkpoint|table)(_|$)|^__init__$"
-    r"|\w*_(init|fuse|state_dict|checkpoint|quantization)$"
+    r"|\w*_(init|fuse|state_dict|checkpoint|quantization|plan)$"
     r"|\w*class_weights?$|^(compute|finish|finali[sz]e)$|^__new__$|^__post_init__$|^__init_subclass__$|^__setstate__$|^__deepcopy__$|^__del__$",
     re.I,
 )

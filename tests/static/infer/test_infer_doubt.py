@@ -355,3 +355,34 @@ def test_what_a_flag_says_is_done(check):
                 return x * self.window + torch.hann_window(400).to(x.device)  # sync
         """
     )
+
+
+def test_a_parameter_called_tensor_is_one(check):
+    check(
+        """
+        import torch
+
+        def pad_to(tensor, length, like=None):
+            size = torch.tensor(tensor.shape, device=tensor.device)  # sync
+            return size[:length]
+        """
+    )
+
+
+def test_plans_and_what_becomes_of_a_result(check):
+    check(
+        """
+        import torch
+
+        def tile_plan(coords: torch.Tensor, kept: torch.Tensor):
+            return coords[kept > 0]
+
+        class FrameVideoProcessor:
+            def postprocess_video(self, video: torch.Tensor):
+                return video.cpu().numpy()
+
+        class Head:
+            def combine(self, video: torch.Tensor):
+                return video.cpu().numpy()  # sync
+        """
+    )
