@@ -77,7 +77,8 @@ def measurements(name: str, fact: Fact) -> Iterator[str]:
         if passages and not any(row.blocked for row in counts.values()):
             seen = True
             held = sum(program.blocked for program in passages)
-            yield f"Measured among other calls on {where}: {len(passages)} passages, {held} blocked."
+            several = "passage" if len(passages) == 1 else "passages"
+            yield f"Measured among other calls on {where}: {len(passages)} {several}, {held} blocked."
         cupti = _cuda_calls(version, set(fact.names))
         if cupti:
             yield f"CUPTI sees: {cupti}."
