@@ -41,6 +41,10 @@ def _compared(left: Any, op: str, right: Any) -> bool | None:
         left, op, right = right, _FLIPPED.get(op, op), left
     if type(right) is not ir.Const or type(right.value) is not int or not _is_size(left):
         return None
+    if type(left) is ir.Call and _last_name(left) in ("numel", "nelement"):  # of a single element
+        single = {(">", 1): False, ("<=", 1): True, (">=", 2): False, ("<", 2): True}.get((op, right.value))
+        if single is not None:
+            return single
     if right.value == 0:
         return {"==": True, "<=": True, "!=": False, ">": False}.get(op)
     return {"<": True, ">=": False}.get(op) if right.value == 1 else None

@@ -194,3 +194,16 @@ def test_an_override_gets_what_its_base_class_gives_it(check):
                 return scores.tolist()  # sync
         """
     )
+
+
+def test_branches_for_a_single_element(check):
+    check(
+        """
+        import torch
+
+        class Head(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                spread = x.std() if x.numel() > 1 else torch.tensor(0.0, device=x.device)
+                return spread if x.shape[0] > 1 else torch.tensor(0.0, device=x.device)  # sync
+        """
+    )
