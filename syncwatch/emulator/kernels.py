@@ -25,7 +25,7 @@ _device_of = TensorBase.device.__get__
 _Tensor = torch.Tensor
 
 # left to torch: an alias must be a fresh object, so that torch may give it another class (Parameter)
-_NATIVE: Final = frozenset({"aten::detach", "aten::is_pinned", "aten::record_stream"})
+_NATIVE: Final = frozenset({"aten::alias", "aten::detach", "aten::is_pinned", "aten::record_stream"})
 
 _libraries: list[torch.library.Library] = []
 

@@ -178,3 +178,25 @@ def test_ranks_train_together_and_get_the_values_of_the_cpu(script):
     for rank in ranks:
         out, err = rank.communicate(timeout=TIMEOUT)
         assert "agreed" in out, err
+
+
+def test_data_parallel_computes_what_one_device_does(script):
+    path = script(
+        "import torch, syncwatch\n"
+        "from torch import nn\n"
+        "def train(device, replicas):\n"
+        "    torch.manual_seed(0)\n"
+        "    model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)), torch.randn(8, 4)\n"
+        "    model = model.to(device)\n"
+        "    out = (nn.DataParallel(model, replicas) if replicas else model)(x.to(device))\n"
+        "    out.square().mean().backward()\n"
+        "    return out.detach().cpu(), model[0].weight.grad.cpu()\n"
+        "with syncwatch.emulate(devices=2):\n"
+        "    found = [train('cuda', [0]), train('cuda', [0, 1])]\n"
+        "for out, grad in found:\n"
+        "    plain, expected = train('cpu', None)\n"
+        "    torch.testing.assert_close((out, grad), (plain, expected))\n"
+        "print('agreed')\n"
+    )
+    done = python(str(path))
+    assert done.stdout.strip() == "agreed", done.stderr

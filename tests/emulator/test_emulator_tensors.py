@@ -226,3 +226,13 @@ def test_dlpack_shares_memory(x):
     shared[0, 0] = 7
     assert shared.is_cuda
     assert x[0, 0].item() == 7
+
+
+def test_a_device_tensor_takes_another_class(x):
+    class Marked(torch.Tensor):
+        pass
+
+    marked = x.as_subclass(Marked)
+    assert (type(marked), type(marked + 1), marked.device.type) == (Marked, Marked, "cuda")
+    marked[0, 0] = 5
+    assert x[0, 0].item() == 5
