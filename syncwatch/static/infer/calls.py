@@ -220,6 +220,8 @@ def call_library(m: Interpreter, name: str, args: Args, kwargs: Kwargs, star: bo
     _touch(m, args, kwargs)
     owner, _, method = name.rpartition(".")
     if args and name not in MODELS and protocol.is_class(owner) and not protocol.is_class(name):
+        if method in ("from_pretrained", "from_config"):
+            return call_library_method(m, f"{owner}.{method}", Lib(owner), args, kwargs, star, node)
         # an unbound method: torch.Tensor.item(x), nn.Module.__init__(self)
         return call_library_method(
             m, f"{type_name(owner)}.{method}", args[0], args[1:], kwargs, star, node, unbound=True

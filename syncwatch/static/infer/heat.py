@@ -123,7 +123,8 @@ def _over_parts(node: Any) -> bool:
     text = " ".join(_names(node))
     return re.search(
         r"\b(parameters|named_parameters|modules|named_modules|children|named_children|buffers|named_buffers|"
-        r"device_count|state_dict|param_groups|layers|blocks|keys|items|values|stages|heads|zip_longest)\b",
+        r"device_count|state_dict|param_groups|layers|blocks|keys|items|values|stages|heads|zip_longest|callbacks|hooks|"
+        r"(\w+_)?(paths|files|filenames|checkpoints))\b",
         text,
     ) is not None and not _BATCHES.search(text)
 

@@ -37,7 +37,7 @@ _LOADER = re.compile(
 )
 _MODEL = re.compile(
     r"(^|_)(model|net|network|backbone|generator|discriminator|critic|actor|policy|classifier|unet|vae|student|"
-    r"teacher|encoder|decoder|transformer)(_?\d+|_(ema|s|t|q|k|old|ref|target))?$|^net[A-Z]$",
+    r"teacher|encoder|decoder|transformer|module|engine|learner|task)(_?\d+|_(ema|s|t|q|k|old|ref|target))?$|^net[A-Z]$",
     re.I,
 )
 _LOSS = re.compile(r"(^|_)(criterion|loss_(fn|func|function))(_?\w+)?$|^loss_?computer?$", re.I)

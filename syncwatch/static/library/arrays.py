@@ -298,6 +298,13 @@ def _foreign(m: Machine, call: LibCall) -> Value:
     return UNKNOWN
 
 
+@model("scipy.optimize.linear_sum_assignment")
+def _assignment(m: Machine, call: LibCall) -> Value:
+    """The numbers of the rows and of the columns that belong together."""
+    _read(m, _all(call))
+    return Tuple((Array("numpy.ndarray", (None,), "int"), Array("numpy.ndarray", (None,), "int")))
+
+
 BASES["jax.Array"] = BASES["tensorflow.Array"] = BASES["cupy.Array"] = ("foreign.Array",)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncwatch.static.library.modules import convert, is_module, place, types_of
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, Machine, attribute, default, model
-from syncwatch.static.library.tensors import Where, contents, on, replaced
+from syncwatch.static.library.tensors import Where, contents, on, replaced, tensors
 from syncwatch.static.library.torch_data import LOADER
 from syncwatch.static.library.torch_optimizers import is_optimizer
 from syncwatch.static.values import (
@@ -21,6 +21,7 @@ from syncwatch.static.values import (
     Host,
     Items,
     Iter,
+    Lib,
     Obj,
     Tensor,
     Tuple,
@@ -137,7 +138,11 @@ def prepared(m: Machine, obj: Value, value: Value) -> Value:
     if type(value) is Union:
         return join_all(prepared(m, obj, v) for v in value.members)
     if type(value) is Iter and value.type == "batches":
-        return to_device(m, value, where)
+        with m.part(("prepared", "batches")):
+            made = m.new("accelerate.PreparedLoader")
+        m.setattr(made, "<batches>", value)
+        m.setattr(made, "<device>", Tensor(where.device, where.sure, index=where.index))
+        return made
     if type(value) is Obj:
         if LOADER in types_of(value):
             with m.part(("prepared", id(value) % 4096)):
@@ -173,11 +178,26 @@ def _prepare(m: Machine, call: LibCall) -> Value:
 def _prepared_batches(m: Machine, call: LibCall) -> Value:
     from syncwatch.static.library.protocol import MODELS
 
-    inner = MODELS[f"{LOADER}.__iter__"](m, LibCall(f"{LOADER}.__iter__", (), {}, call.self))
-    held = call.self.slots.get("<device>") if type(call.self) is Obj else None
+    slots = call.self.slots if type(call.self) is Obj else {}
+    inner = slots.get("<batches>")
+    if inner is None:
+        inner = MODELS[f"{LOADER}.__iter__"](m, LibCall(f"{LOADER}.__iter__", (), {}, call.self))
+    held = slots.get("<device>")
     if type(held) is Tensor and type(inner) is Iter:
+        if "<non_blocking>" not in slots:
+            m.call(Lib("accelerate.PreparedLoader.move"), (inner, held), repeated=True)
         return to_device(m, inner, Where(held.device, held.sure, held.index))
     return inner
+
+
+@model("accelerate.PreparedLoader.move")
+def _move_batch(m: Machine, call: LibCall) -> Value:
+    """Every batch is copied to the device, tensor by tensor, and the host waits for each."""
+    batches, held = call.arg(0, None, UNKNOWN), call.arg(1, None, UNKNOWN)
+    found = next((t for t in tensors([batches]) if t.device == "cpu"), None)
+    if found is not None:
+        m.ask("torch.Tensor.to", [found, held])
+    return NONE
 
 
 @model(f"{_ACCELERATOR}.backward")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -81,9 +82,27 @@ def spread(function: Model) -> Model:
                 call.self,
                 call.has_star,
             )
-        return join_all(function(m, one) for one in _alternatives(call))
+        ones = list(_alternatives(call))
+        return join_all(function(m, one) for one in [one for one in ones if not _mixes(one)] or ones)
 
     return run
+
+
+# Operations that take tensors of the host and of the device together.
+_MIXING = re.compile(
+    r"\.(__[gs]etitem__|index\w*|copy_?|to|type_as|new_\w+|\w+_like|set_?|put_|expand_as|view_as|to_\w+)$"
+)
+
+
+def _mixes(call: LibCall) -> bool:
+    """Whether a call would fail for operands on the host and on the device: such alternatives never meet."""
+    devices = {
+        v.device
+        for arg in (call.self, *call.args, *call.kwargs.values())
+        for v in (arg, *(elements(arg) or ()))
+        if type(v) is Tensor and v.shape != ()
+    }
+    return {"cpu", "cuda"} <= devices and _MIXING.search(call.name) is None
 
 
 def _names_devices(value: Union) -> bool:

@@ -204,9 +204,19 @@ def _batches(m: Machine, call: LibCall) -> Value:
         batch = collated(m, sample, known if obj.slots.get("drop_last", FALSE) != FALSE else None, pinned)
     if pinned:
         batch = pin(m, batch)
+    return Iter(None, _on_host(m, batch, pinned), type="batches")
+
+
+def _on_host(m: Machine, batch: Value, pinned: bool | None) -> Value:
+    """The batch, with what nothing is known of on the host."""
     if batch is UNKNOWN:
-        batch = _unknown_batch(pinned)
-    return Iter(None, batch, type="batches")
+        return _unknown_batch(pinned)
+    if type(batch) is Tuple and batch.items is not None:
+        return Tuple(tuple(_on_host(m, v, pinned) for v in batch.items), type=batch.type, names=batch.names)
+    if type(batch) is Obj and type(batch.slots.get(ITEMS)) is Items and batch.slots[ITEMS].items is not None:
+        held = batch.slots[ITEMS].items
+        m.setattr(batch, ITEMS, Items(tuple(_on_host(m, v, pinned) for v in held)))
+    return batch
 
 
 def _unknown_batch(pinned: bool | None) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncwatch.static.library.protocol import ALIASES, BASES, PREFIX_BASES, LibCall, Machine, attribute, default, model
-from syncwatch.static.library.tensors import HOST, Where, elements, given, on, replaced, result, tensors
+from syncwatch.static.library.tensors import HOST, Where, elements, on, replaced, result, tensors
 from syncwatch.static.library.torch_layer_calls import output
 from syncwatch.static.library.torch_transfers import moved
 from syncwatch.static.values import (
@@ -290,20 +290,6 @@ def _pooled(m: Machine, call: LibCall) -> Value:
         return output(m, call)
     found = tensors([*call.args, *call.kwargs.values()])
     return result(found, None, "float") if found else UNKNOWN
-
-
-@model("torch_geometric.nn.GAE.encode", "torch_geometric.nn.VGAE.encode")
-def _encode(m: Machine, call: LibCall) -> Value:
-    encoder = call.self.slots.get("encoder") if type(call.self) is Obj else None
-    return m.call(encoder, call.args, call.kwargs) if given(encoder) else output(m, call)
-
-
-@model("torch_geometric.nn.GAE.__init__", "torch_geometric.nn.VGAE.__init__")
-def _autoencoder(m: Machine, call: LibCall) -> Value:
-    if type(call.self) is Obj:
-        m.setattr(call.self, "encoder", call.arg(0, "encoder", UNKNOWN))
-        m.setattr(call.self, "training", const(True))
-    return NONE
 
 
 @default("torch_geometric.utils.")

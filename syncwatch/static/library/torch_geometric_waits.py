@@ -9,7 +9,7 @@ from __future__ import annotations
 from syncwatch.static.library.protocol import LibCall, Machine, model
 from syncwatch.static.library.tensors import given, replaced, result
 from syncwatch.static.library.torch_layer_calls import output
-from syncwatch.static.values import BOOL, FALSE, NONE, UNKNOWN, Const, Obj, Tensor, Tuple, Value, const, members
+from syncwatch.static.values import BOOL, FALSE, FLOAT, NONE, UNKNOWN, Const, Obj, Tensor, Tuple, Value, const, members
 
 _NN = "torch_geometric.nn."
 _UTILS = "torch_geometric.utils."
@@ -182,3 +182,79 @@ def _coalesced(m: Machine, call: LibCall) -> Value:
     mask_read(m, edges)
     single = attr is None or (type(attr) is Const and attr.kind == "str")
     return _edges(edges) if single else Tuple((_edges(edges), attr))
+
+
+# ---------------------------------------------------------------------------------------- models around an encoder
+
+_AUTOENCODERS = ("GAE", "VGAE", "ARGA", "ARGVA")
+
+
+@model(*(f"{_NN}{name}.__init__" for name in (*_AUTOENCODERS, "DeepGraphInfomax", "DeepGCNLayer")))
+def _wrapper(m: Machine, call: LibCall) -> Value:
+    """Holds the encoder, or the layer, that it was given."""
+    if type(call.self) is Obj:
+        infomax = call.name.split(".")[2] == "DeepGraphInfomax"
+        m.setattr(call.self, "training", const(True))
+        m.setattr(call.self, "encoder", call.arg(1, "encoder", UNKNOWN) if infomax else call.arg(0, "encoder", UNKNOWN))
+        if "conv" in call.kwargs:
+            m.setattr(call.self, "encoder", call.kwargs["conv"])
+        m.setattr(call.self, "corruption", call.arg(3, "corruption", NONE) if infomax else NONE)
+    return NONE
+
+
+def _inner(m: Machine, call: LibCall, args: tuple[Value, ...]) -> Value:
+    encoder = call.self.slots.get("encoder") if type(call.self) is Obj else None
+    return m.call(encoder, args, call.kwargs) if given(encoder) else UNKNOWN
+
+
+@model(*(f"{_NN}{name}.{verb}" for name in _AUTOENCODERS for verb in ("encode", "forward", "__call__")))
+def _encode(m: Machine, call: LibCall) -> Value:
+    """What the encoder gives; the variational ones take a sample of it."""
+    found = _inner(m, call, call.args)
+    if "VGAE" in call.name or "ARGVA" in call.name:
+        parts = m.iterate(found).items
+        found = parts[0] if parts else UNKNOWN
+    return found if type(found) is Tensor else output(m, call, (None, None))
+
+
+@model(*(f"{_NN}{name}.recon_loss" for name in _AUTOENCODERS))
+def _reconstruction(m: Machine, call: LibCall) -> Value:
+    """Draws edges that are not there, on the host, where none are given."""
+    edges = _on_device(call.arg(1, "pos_edge_index"))
+    if edges is not None and not given(call.arg(2, "neg_edge_index")):
+        m.ask("torch.Tensor.to", [replaced(edges, shape=(None,)), const("cpu")])
+    return result([call.arg(0, "z")], (), "float")
+
+
+@model(*(f"{_NN}{name}.test" for name in (*_AUTOENCODERS, "DeepGraphInfomax")))
+def _scored(m: Machine, call: LibCall) -> Value:
+    """Scores of scikit-learn, which computes on the host: (area under the curve, precision), or the accuracy."""
+    z = _on_device(call.arg(0))
+    if z is not None:
+        m.ask("torch.Tensor.cpu", [z])
+    return FLOAT if "Infomax" in call.name else Tuple((FLOAT, FLOAT))
+
+
+@model(f"{_NN}DeepGraphInfomax.__call__", f"{_NN}DeepGraphInfomax.forward")
+def _infomax(m: Machine, call: LibCall) -> Value:
+    """(embedding, embedding of a corrupted graph, summary)."""
+    positive = _inner(m, call, call.args)
+    corrupt = call.self.slots.get("corruption", NONE) if type(call.self) is Obj else NONE
+    parts = m.iterate(m.call(corrupt, call.args)).items if given(corrupt) else None
+    negative = _inner(m, call, parts) if parts else positive
+    return Tuple((positive, negative, output(m, call, (None,))))
+
+
+@model(f"{_NN}DeepGCNLayer.__call__", f"{_NN}DeepGCNLayer.forward")
+def _deep(m: Machine, call: LibCall) -> Value:
+    found = _inner(m, call, call.args)
+    return found if type(found) is Tensor else output(m, call, (None, None))
+
+
+@model(f"{_NN}MemPooling.__call__", f"{_NN}MemPooling.forward")
+def _memory(m: Machine, call: LibCall) -> Value:
+    """(pooled rows, assignment); rows of several graphs are made a dense batch first."""
+    if given(call.arg(1, "batch")):
+        size_read(m, call.arg(1, "batch"))
+    made = output(m, call, (None, None, None))
+    return Tuple((made, made))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from syncwatch.static.library.frameworks import to_device
 from syncwatch.static.library.lightning import assumed_batch
 from syncwatch.static.library.modules import loaded, where_of
@@ -159,8 +161,25 @@ def _outputs(m: Machine, call: LibCall, type_: str) -> Value:
     return made
 
 
+_TEXT = re.compile(r"(CausalLM|Seq2SeqLM|MaskedLM|SequenceClassification|TokenClassification|QuestionAnswering)$")
+
+
+def _reads_mask(m: Machine, call: LibCall) -> None:
+    """Models of text look whether `attention_mask` hides anything, to leave it out where it does not."""
+    mask = call.kwargs.get("attention_mask")
+    kind = call.self.type if type(call.self) is Obj and isinstance(call.self.type, str) else ""
+    own = where_of(call.self) if type(call.self) is Obj else None
+    if type(mask) is Tensor:
+        hides = mask.device == "cuda"
+    else:  # `model(**batch)`, as tokenizers make batches
+        hides = call.has_star and _TEXT.search(kind) is not None and own is not None and own.device == "cuda"
+    if hides:
+        m.ask("torch.Tensor.__bool__", [Tensor("cuda", False, (), "bool")])
+
+
 @model(f"{_MODEL}.__call__", f"{_MODEL}.forward", f"{_DIFFUSER}.__call__", f"{_DIFFUSER}.forward")
 def _model_call(m: Machine, call: LibCall) -> Value:
+    _reads_mask(m, call)
     return _outputs(m, call, "transformers.ModelOutput")
 
 
@@ -206,7 +225,10 @@ def _generate(m: Machine, call: LibCall) -> Value:
     inputs = [*call.args, *call.kwargs.values()]
     if own is None and not tensors(inputs):
         return UNKNOWN
-    return result(tensors(inputs), (None, None), "int", place=own, grad=False)
+    made = result(tensors(inputs), (None, None), "int", place=own, grad=False)
+    if made.device == "cuda":  # it looks at every step whether all sequences have ended
+        m.ask("torch.Tensor.__bool__", [replaced(made, shape=(), dtype="bool")])
+    return made
 
 
 @attribute(f"{_MODEL}.device", f"{_DIFFUSER}.device")

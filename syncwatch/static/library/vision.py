@@ -28,6 +28,7 @@ from syncwatch.static.values import (
     Lib,
     Obj,
     Tensor,
+    Tuple,
     Value,
 )
 
@@ -57,6 +58,11 @@ def _part(m: Machine, obj: Value, name: str) -> Value:
 def _run(m: Machine, call: LibCall) -> Value:
     """Scores; of detectors and segmenters, dictionaries of them."""
     made = output(m, call)
+    images = call.arg(0, "images")
+    if made.device == "cuda" and (type(images) is Tuple or (type(images) is Obj and images.type == "list")):
+        # a detector, which takes a list of images, picks its proposals by masks
+        m.ask("torch.nonzero", [replaced(made, shape=(None,), dtype="bool", requires_grad=False)])
+        return replaced(made, shape=None, dtype=None, marks=made.marks | {"open", "guessed"})
     if type(call.self) is Obj and "<open>" in call.self.slots:
         return replaced(made, shape=None, dtype=None, marks=made.marks | {"open", "guessed"})
     return made
@@ -202,8 +208,6 @@ def _vision(m: Machine, call: LibCall) -> Value:
 @model("torchvision.datasets.VisionDataset.__getitem__")
 def _vision_item(m: Machine, call: LibCall) -> Value:
     """(image, label): what the transform makes of an image, and the class's number."""
-    from syncwatch.static.values import Tuple
-
     transform = call.self.slots.get("transform", NONE) if type(call.self) is Obj else NONE
     image = m.call(transform, (UNKNOWN,)) if given(transform) else Host("PIL.Image.Image")
     return Tuple((image, INT))
@@ -242,3 +246,16 @@ def _metric_update(m: Machine, call: LibCall) -> Value:
 def _metric_function(m: Machine, call: LibCall) -> Value:
     found = tensors(call.args)
     return result(found, None, "float", grad=False) if found else UNKNOWN
+
+
+@model("evaluate.load", "datasets.load_metric", "evaluate.combine")
+def _hub_metric(m: Machine, call: LibCall) -> Value:
+    return m.new("evaluate.EvaluationModule")
+
+
+@model(*(f"evaluate.EvaluationModule.{verb}" for verb in ("add", "add_batch", "compute")))
+def _hub_values(m: Machine, call: LibCall) -> Value:
+    """What it is given is stored in tables of the host."""
+    for value in tensors([*call.args, *call.kwargs.values()])[:1]:
+        m.ask("torch.Tensor.cpu", [value])
+    return UNKNOWN

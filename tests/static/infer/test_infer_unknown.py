@@ -73,7 +73,7 @@ PROGRAMS = {
         accelerator = Accelerator()
         train_dataloader = get_loader()
         model, train_dataloader = accelerator.prepare(get_model(), train_dataloader)
-        for batch in train_dataloader:
+        for batch in train_dataloader:  # sync
             labels = batch["labels"].to(accelerator.device)
             labels.sum().item()  # sync
         """,

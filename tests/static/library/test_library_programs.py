@@ -109,7 +109,7 @@ model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.AdamW(model.parameters())
 loader = DataLoader(TensorDataset(torch.randn(8, 4), torch.randn(8, 1)))
 model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-for x, y in loader:
+for x, y in loader:  # waits
     loss = (model(x) - y).square().mean()
     accelerator.backward(loss)
     optimizer.step()
@@ -147,7 +147,7 @@ for text in ["a", "b"]:
     inputs = tokenizer(text, return_tensors="pt")
     inputs["input_ids"].tolist()
     inputs = inputs.to("cuda")  # waits
-    out = model.generate(**inputs)
+    out = model.generate(**inputs)  # waits
     tokenizer.decode(out[0])  # waits
 """,
     "distributions check their arguments": """

@@ -6,7 +6,7 @@ from typing import Any
 
 from syncwatch.static.infer.formatting import format_value
 from syncwatch.static.library.protocol import ALIASES, BASES, LibCall, model
-from syncwatch.static.values import NONE, REST, UNKNOWN, Iter, Lib, Obj, Tensor, Value, members
+from syncwatch.static.values import INT, NONE, REST, UNKNOWN, Iter, Lib, Obj, Tensor, Value, members
 
 BAR = "tqdm.tqdm"
 BASES[BAR] = ()
@@ -85,6 +85,18 @@ def _quiet(m: Any, c: LibCall) -> Value:
         for a in c.args:
             format_value(m, a, "print", whole=True)
     return NONE
+
+
+@model("csv.writer", "csv.DictWriter")
+def _csv(m: Any, c: LibCall) -> Value:
+    return m.new(c.name)
+
+
+@model(*(f"csv.{name}.{verb}" for name in ("writer", "DictWriter") for verb in ("writerow", "writerows")))
+def _row(m: Any, c: LibCall) -> Value:
+    """Every field of a row is turned into text."""
+    format_value(m, c.arg(0, None, UNKNOWN), "format", whole=True)
+    return INT
 
 
 __all__ = ["BAR"]

@@ -15,7 +15,7 @@ def main():
     for epoch in range(2):
         model.train()
         total = 0
-        for step, (x, y) in enumerate(loader):
+        for step, (x, y) in enumerate(loader):  # sync
             with accelerator.accumulate(model):
                 out = model(x)
                 loss = nn.functional.cross_entropy(out, y)
