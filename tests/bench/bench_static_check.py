@@ -1,17 +1,19 @@
 """`syncwatch check` on whole projects: cold, in parallel, warm, one changed file, memory; and how cost grows.
 
-    python tests/bench/bench_static_check.py FOLDER... [--growth FOLDER] [--no-libcst]
+    python tests/bench/bench_static_check.py FOLDER... [--growth FOLDER] [--no-libcst] [--against 'torchfix .']
 
 Each folder is copied first, so that no cache is left in it. Every figure is that of a process of its own (start
 included): wall time, processor time of it and its children (steadier on a busy machine), and peak memory. Ratios of
 processor time are to a bare `libcst.parse_module` over the files that name torch, measured in the same run. `--growth`
-checks 10, 100 and 1,000 of a folder's files, and prints the processor time for a million lines.
+checks 10, 100 and 1,000 of a folder's files, and prints the processor time for a million lines. `--against` runs
+another linter over the same files, and prints how much more processor time it takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -77,7 +79,15 @@ def copy(source: str, target: Path, count: int = 0) -> int:
     return lines
 
 
-def project(source: str, libcst: bool) -> None:
+def other(folder: Path, command: str) -> float:
+    """Processor seconds of another command in a folder."""
+    process = subprocess.Popen(shlex.split(command), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def project(source: str, libcst: bool, against: str) -> None:
     """All figures of one project, printed as they come."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / Path(source).name
@@ -92,7 +102,11 @@ def project(source: str, libcst: bool) -> None:
             print(f"  {name:<54}{figures}  status {run.status}", flush=True)
             return run
 
-        alone = figure("cold, no cache", ".", "--no-cache").seconds
+        cold = figure("cold, no cache", ".", "--no-cache")
+        alone = cold.seconds
+        if against:
+            cpu = other(folder, against)
+            print(f"  {against}: processor {cpu:.2f} s, {cpu / cold.cpu:.1f} times as much", flush=True)
         two = figure("cold, no cache, --jobs 2", ".", "--no-cache", "--jobs", "2").seconds
         print(f"  --jobs 2 is {alone / two:.2f} times as fast", flush=True)
         figure("cold, writes the cache", ".")
@@ -122,9 +136,10 @@ def main() -> None:
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--growth", metavar="FOLDER")
     parser.add_argument("--no-libcst", action="store_true")
+    parser.add_argument("--against", metavar="COMMAND", default="")
     args = parser.parse_args()
     for folder in args.folders:
-        project(folder, not args.no_libcst)
+        project(folder, not args.no_libcst, args.against)
     if args.growth:
         growth(args.growth)
 
