@@ -44,8 +44,10 @@ def narrow(m: Interpreter, node: Any, outcome: bool) -> list[Undo]:
         return _call(m, node, outcome)
     if kind is ir.Walrus:
         return narrow(m, node.target, outcome)
-    if kind is ir.Attr and node.attr == "is_cuda":
-        return _filter(m, node.value, lambda v: _on(v, "cuda", outcome))
+    if kind is ir.Attr and node.attr in ("is_cuda", "is_cpu"):
+        # where the device is only assumed, the other branch is for tensors that are elsewhere
+        there = outcome is (node.attr == "is_cuda")
+        return _filter(m, node.value, lambda v: _on(v, "cuda", there), Tensor("cuda" if there else "cpu", False))
     if kind in (ir.Name, ir.Attr):
         return _filter(m, node, lambda v: None if m.truth(v) is (not outcome) else v)
     return []

@@ -128,3 +128,23 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exactly_the_marked_lines_are_found(check, name):
     check(PROGRAMS[name])
+
+
+def test_the_branch_for_the_other_device_holds_tensors_of_that(check):
+    check(
+        """
+        import torch
+        device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+        for step in range(10):
+            x = torch.rand(4, device=device)
+            if x.is_cuda:
+                x.sum().item()  # sync
+            if not x.is_cuda:
+                x.sum().item()
+            if x.is_cpu:
+                x.sum().item()
+            if x.device.type == "cpu":
+                x.sum().item()
+            x.sum().item()  # sync
+        """
+    )
