@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,12 @@ from syncwatch.model import Finding
 
 SUPPORT = Path(__file__).parent / "support"
 EMULATOR = Path(__file__).parent / "emulator"
+
+
+def pytest_configure() -> None:
+    """Ctrl-C reaches the programs that tests start, also where the shell has this process ignore it (`… &`)."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

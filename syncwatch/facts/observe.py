@@ -9,7 +9,9 @@ import functools
 import importlib
 import inspect
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from syncwatch.facts import table
@@ -116,7 +118,12 @@ def describe(value: Any) -> Arg:
         return Arg("slice", items=tuple(describe(bound) for bound in (value.start, value.stop, value.step)))
     if value is Ellipsis:
         return Arg("ellipsis")
-    return _describe_object(value)
+    try:
+        return _describe_object(value)
+    except (
+        Exception
+    ):  # an object that is being made, or does not answer: nothing is known of it, and its program goes on
+        return Arg("object")
 
 
 def _describe_object(value: Any) -> Arg:
@@ -200,6 +207,21 @@ def _base(distribution: Any) -> str:
     return type(distribution).__name__
 
 
+# Asking a replica for its record takes a lock that its own passes hold while they call Python: only a caller that
+# stands outside of them may ask.
+_REPLICAS: ContextVar[bool] = ContextVar("_REPLICAS", default=False)
+
+
+@contextmanager
+def asking_replicas() -> Iterator[None]:
+    """Replicas are asked for parameters that their passes left out; nothing else may run in them meanwhile."""
+    token = _REPLICAS.set(True)
+    try:
+        yield
+    finally:
+        _REPLICAS.reset(token)
+
+
 def _describe_replica(module: Any) -> dict[str, Arg]:
     """What DistributedDataParallel was told, and whether a parameter had no part in the passes before."""
     import torch
@@ -210,7 +232,9 @@ def _describe_replica(module: Any) -> dict[str, Arg]:
         "syncs": Arg("bool", value=bool(module.require_backward_grad_sync)),
         "backend": Arg("str", value=torch.distributed.get_backend(module.process_group)),
     }
-    unused = module._get_ddp_logging_data().get("unused_parameter_size")
+    unused = None
+    if _REPLICAS.get() and getattr(module, "logger", None) is not None:  # None while the replica is being made
+        unused = module._get_ddp_logging_data().get("unused_parameter_size")
     if unused is not None:
         attrs["unused"] = Arg("bool", value=unused > 0)
     return attrs

@@ -15,7 +15,7 @@ from typing import Any
 
 from syncwatch.facts import canonical, table
 from syncwatch.facts.describe import Call
-from syncwatch.facts.observe import describe_call, name_of, resolve
+from syncwatch.facts.observe import asking_replicas, describe_call, name_of, resolve
 from syncwatch.facts.ops import silent
 
 
@@ -31,7 +31,7 @@ class _Recorder:
         try:
             # model.parameters() can be read once only
             args = tuple(list(arg) if inspect.isgenerator(arg) else arg for arg in args)
-            self.calls.append((name, describe_call(args, kwargs)))
+            self.calls.append((name, _described(args, kwargs)))
             return function(*args, **kwargs)
         finally:
             self.depth -= 1
@@ -39,6 +39,11 @@ class _Recorder:
 
 # functions that run the caller's code, whose calls are the caller's
 _TRANSPARENT = frozenset({"torch.utils.checkpoint.checkpoint", "torch.vmap", "torch.autograd.grad", "gc.collect"})
+
+
+def _described(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    with asking_replicas():  # the outermost call has not begun yet
+        return describe_call(args, kwargs)
 
 
 @contextmanager
@@ -100,7 +105,7 @@ def _wrapped(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         if not recorder.depth and constructor:
             recorder.depth += 1
             try:
-                recorder.calls.append((name, describe_call(args[1:], kwargs)))
+                recorder.calls.append((name, _described(args[1:], kwargs)))
                 return original(*args, **kwargs)
             finally:
                 recorder.depth -= 1

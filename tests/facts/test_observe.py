@@ -34,6 +34,38 @@ def test_density(view: object, dense: bool) -> None:
     assert observe.is_dense(view(torch.zeros(4, 6))) is dense  # type: ignore[operator]
 
 
+def test_a_replica_is_asked_for_its_record_only_where_that_cannot_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Replica(torch.nn.parallel.DistributedDataParallel):
+        find_unused_parameters = True
+        static_graph = False
+        require_backward_grad_sync = True
+        process_group = None
+        logger = object()
+
+        def __init__(self) -> None:
+            torch.nn.Module.__init__(self)
+
+        def _get_ddp_logging_data(self) -> dict[str, int]:
+            return {"unused_parameter_size": 4}
+
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda group: "nccl")
+    replica = Replica()
+    assert "unused" not in observe.describe(replica).attrs
+    with observe.asking_replicas():
+        assert observe.describe(replica).attrs["unused"] == Arg("bool", value=True)
+    replica.logger = None  # while it is being made
+    with observe.asking_replicas():
+        assert "unused" not in observe.describe(replica).attrs
+
+
+def test_what_does_not_answer_is_an_object() -> None:
+    class Broken(torch.nn.Module):
+        def parameters(self, recurse: bool = True) -> object:
+            raise RuntimeError("not made yet")
+
+    assert observe.describe(Broken()) == Arg("object")
+
+
 def test_indices() -> None:
     arg = observe.describe((0, slice(None, 3), ..., None, [1, 2], torch.tensor(True)))
     assert arg.sort == "tuple"
