@@ -64,7 +64,8 @@ def read(file: Path) -> Baseline:
         raise BrokenFile(f"{file}: there is no such baseline; make one with --write-baseline") from None
     except OSError as error:
         raise BrokenFile(f"{file}: cannot be read ({error.strerror or error})") from None
-    return from_json(data, Baseline, name=str(file))
+    remedy = "it is no baseline, or a broken one: name another, or remove it and write it anew with --write-baseline"
+    return from_json(data, Baseline, name=str(file), remedy=remedy)
 
 
 def write(file: Path, entries: Iterable[Entry]) -> None:

@@ -226,6 +226,8 @@ def style_of(args: argparse.Namespace) -> Style:
 def _usage(args: argparse.Namespace) -> None:
     from syncwatch.cli import UsageError
 
+    if args.output_file:
+        _spare_sources(args.output_file, args.paths)
     if args.statistics and args.output_format not in ("text", "concise", "json"):
         raise UsageError(f"--statistics goes with text, concise or json, not with {args.output_format}")
     if "-" in args.paths and len(args.paths) > 1:
@@ -240,6 +242,17 @@ def _usage(args: argparse.Namespace) -> None:
         raise UsageError("--fix and --watch exclude each other")
     if args.config and args.isolated:
         raise UsageError("--config and --isolated exclude each other")
+
+
+def _spare_sources(output: str, paths: list[str]) -> None:
+    """Raises UsageError where the report would be written over a file that is checked."""
+    from syncwatch.cli import UsageError
+    from syncwatch.static.discover import SUFFIXES
+
+    file = Path(output)
+    named = any(Path(path).is_file() and file.exists() and file.samefile(path) for path in paths)
+    if named or (file.is_file() and file.suffix in SUFFIXES):
+        raise UsageError(f"-o {output}: would be written over a source file; give the report a name of its own")
 
 
 def _words(text: str) -> list[str]:

@@ -213,7 +213,13 @@ def _report(saver: _Saver, quiet: bool) -> None:
     from syncwatch.report.session_text import print_session
 
     print_session(name_rules(saver.recording.session()), file=sys.stderr)
-    print(f"syncwatch: session saved to {os.path.relpath(saver.path)}", file=sys.stderr)
+    print(f"syncwatch: session saved to {_shown(saver.path)}", file=sys.stderr)
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    """A path as it is typed from here: relative below the current folder, else absolute."""
+    absolute, here = os.path.abspath(path), os.getcwd()
+    return os.path.relpath(absolute) if absolute.startswith(os.path.join(here, "")) else absolute
 
 
 def _over(recording: Recording, limit: float, quiet: bool) -> bool:

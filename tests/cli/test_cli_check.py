@@ -110,6 +110,7 @@ def test_exit_zero_is_for_findings_not_for_errors(check: Callable[..., Any], pro
         (["--stdin-filename", "x.py"], "--stdin-filename goes with - (standard input) only"),
         (["--fix", "--diff"], "--fix and --diff exclude each other"),
         (["--diff-only", "HEAD"], "--diff-only needs a git repository"),
+        (["-o", "x.py", "."], "-o x.py: would be written over a source file; give the report a name of its own"),
         (["-o", "no/such/folder.txt"], "no/such/folder.txt: cannot be written (No such file or directory)"),
         (["--statistics", "--output-format", "sarif"], "--statistics goes with text, concise or json, not with sarif"),
     ],
@@ -124,6 +125,7 @@ def test_mistakes_are_one_sentence_and_status_2(
     assert message in ran.err
     assert ran.err.startswith("syncwatch: ")
     assert len(ran.err.splitlines()) == 1
+    assert (project / "x.py").read_text() == CLEAN
 
 
 def test_a_wrong_key_in_the_configuration_is_status_2(syncwatch: Callable[..., Any], project: Path) -> None:

@@ -85,6 +85,7 @@ def test_reasons_stay_when_the_file_is_written_again(entries_of: Callable[[str],
     [
         (None, "there is no such baseline; make one with --write-baseline"),
         (b"[]", "not a file that this command can read"),
+        (b"", "remove it and write it anew with --write-baseline"),
         (b'{"entries": [{"path": 1}]}', "not a file that this command can read"),
         (b'{"schema_version": 99, "entries": []}', "written by a newer syncwatch"),
     ],
