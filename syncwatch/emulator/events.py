@@ -125,6 +125,8 @@ class Events:
                 self._counting, self._counted = way.innermost.start, 0
             self._counted += waits
         name = self._name(way, kind)
+        if name.op == "torch" and scope.borrowed() is not None:  # C++ on one of autograd's threads, no call of Python's
+            name = name._replace(op="torch.Tensor.backward")
         caller = way.caller
         if caller is not None and self._frames.is_user(caller.f_code):
             frame = caller  # with nothing but torch in between, that line is all there is to say

@@ -123,6 +123,33 @@ def test_too_late_is_said_in_one_sentence(script):
     assert rest == "[3.0, 3.0] False"
 
 
+def test_what_replicas_wait_for_belongs_to_the_call_of_the_program(script):
+    path = script(
+        "import sys, torch, torch.distributed as dist\n"
+        "from torch import nn\n"
+        "from torch.nn.parallel import DistributedDataParallel\n"
+        "import syncwatch\n"
+        "class TwoPaths(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.used, self.left_out = nn.Linear(4, 4), nn.Linear(4, 4)\n"
+        "    def forward(self, x):\n"
+        "        return self.used(x)\n"
+        "with syncwatch.emulate():\n"
+        "    dist.init_process_group('nccl', init_method=f'file://{sys.argv[1]}/meeting', rank=0, world_size=1)\n"
+        "    model = DistributedDataParallel(TwoPaths().to('cuda'), find_unused_parameters=True)\n"
+        "    with syncwatch.watch() as report:\n"
+        "        for step in range(3):\n"
+        "            loss = model(torch.ones(2, 4, device='cuda')).sum()\n"
+        "            loss.backward()\n"
+        "    print([(s.kind.value, s.op, s.count) for s in report.sites])\n"
+        "    dist.destroy_process_group()\n"
+    )
+    done = python(str(path), str(path.parent))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[('tensor-read', 'torch.Tensor.backward', 3)]\n"
+
+
 def test_ranks_train_together_and_get_the_values_of_the_cpu(script):
     path = script(
         "import os, sys, torch, torch.distributed as dist\n"
