@@ -71,13 +71,13 @@ def _exports(body: ir.Block) -> tuple[str, ...] | None:
     names = Counter(_bound(body))
     if names["__all__"]:
         return _literal_all(body) if names["__all__"] == 1 else None
-    if any(type(s) is ir.ImportFrom and s.names[0][0] == "*" for s in _all(body)):
+    if any(type(s) is ir.ImportFrom and s.names[0][0] == "*" for s in statements(body)):
         return None
     return tuple(name for name in names if not name.startswith("_"))
 
 
 def _literal_all(body: ir.Block) -> tuple[str, ...] | None:
-    if any(type(s) is ir.ExprStmt and _root(s.value) == "__all__" for s in _all(body)):
+    if any(type(s) is ir.ExprStmt and _root(s.value) == "__all__" for s in statements(body)):
         return None  # __all__.extend(…)
     for s in body:
         if type(s) is ir.Assign and type(s.value) is ir.Seq:
@@ -87,12 +87,12 @@ def _literal_all(body: ir.Block) -> tuple[str, ...] | None:
     return None
 
 
-def _all(block: ir.Block) -> Iterator[Any]:
+def statements(block: ir.Block) -> Iterator[Any]:
     """The statements of a block and of the blocks in it, bodies of functions and classes left out."""
     for s in block:
         yield s
         for inner in _inner(s):
-            yield from _all(inner)
+            yield from statements(inner)
 
 
 def _inner(s: Any) -> list[ir.Block]:
@@ -109,7 +109,7 @@ def _inner(s: Any) -> list[ir.Block]:
 
 
 def _bound(block: ir.Block) -> Iterator[str]:
-    for s in _all(block):
+    for s in statements(block):
         kind = type(s)
         if kind is ir.Function or kind is ir.Class:
             yield s.name
@@ -142,14 +142,14 @@ def _targets(target: Any) -> Iterator[str]:
 def _own_names(body: ir.Block) -> frozenset[str]:
     """The names of what a module makes itself, as against what it imports."""
     imported: set[str] = set()
-    for s in _all(body):
+    for s in statements(body):
         if type(s) in (ir.Import, ir.ImportFrom):
             imported.update(alias or name.partition(".")[0] for name, alias in s.names)
     return frozenset(_bound(body)) - imported
 
 
 def _registers(body: ir.Block, own: frozenset[str]) -> bool:
-    for s in _all(body):
+    for s in statements(body):
         kind = type(s)
         if kind is ir.Function or kind is ir.Class:
             if any(_REGISTERS.search(_dotted(d)) for d in s.decorators):

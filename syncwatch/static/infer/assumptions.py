@@ -9,6 +9,7 @@ from syncwatch.static import ir
 from syncwatch.static.infer.machine import Interpreter
 from syncwatch.static.infer.types import class_library_types, type_name
 from syncwatch.static.library.protocol import ASSUMPTIONS, is_class
+from syncwatch.static.outline import statements
 from syncwatch.static.values import (
     BOOL,
     FALSE,
@@ -106,6 +107,40 @@ def _of_name(m: Interpreter, func: Func, cls: Class | None, param: ir.Param, def
         value = _documented(m, dict(func.node.documented).get(name, ""))
         return value if default is None or value is UNKNOWN else union([value, NONE])
     return UNKNOWN
+
+
+def forget_set_up(m: Interpreter, obj: Obj, cls: Class) -> None:
+    """Forgets where tensors are that a method such as `set_timesteps(n, device=…)` makes anew before the steps.
+
+    What it ends by leaving on the host stays there.
+    """
+    for base in cls.mro:
+        for func in list(base.slots.values()) if type(base) is Class else ():
+            if type(func) is not Func or not func.name.startswith("set_"):
+                continue
+            if any(p.name == "device" for p in func.node.params):
+                for name, stays in _remade(func.node.body).items():
+                    held = obj.slots.get(name)
+                    if not stays and type(held) is Tensor and held.device == "cpu":
+                        m.journal.write(obj.slots, name, Tensor(None, False, held.shape, held.dtype))
+
+
+def _remade(block: ir.Block) -> dict[str, bool]:
+    """The attributes of `self` that a block assigns, and whether the last value was moved to the host."""
+    found: dict[str, bool] = {}
+    for s in statements(block):
+        if type(s) is ir.Assign:
+            for target in s.targets:
+                if type(target) is ir.Attr and type(target.value) is ir.Name and target.value.id == "self":
+                    found[target.attr] = _ends_on_host(s.value)
+    return found
+
+
+def _ends_on_host(value: Any) -> bool:
+    if type(value) is not ir.Call or type(value.func) is not ir.Attr:
+        return False
+    first = value.args[0].value if value.args else None
+    return value.func.attr == "cpu" or (value.func.attr == "to" and type(first) is ir.Const and first.value == "cpu")
 
 
 # What a docstring says of a parameter that is no tensor, and of one that holds several.

@@ -407,6 +407,7 @@ def assumed_instance(m: Interpreter, cls: Class) -> Obj:
                 kwargs[name] = assumptions.of_annotation(m, annotation, name)
         try:
             instances.initialise(m, obj, cls, (), kwargs, star=False)
+            assumptions.forget_set_up(m, obj, cls)
         finally:
             # what was made of it until the steps ran out is on the accelerator too
             if "torch.nn.Module" in class_library_types(cls):

@@ -207,3 +207,28 @@ def test_branches_for_a_single_element(check):
                 return spread if x.shape[0] > 1 else torch.tensor(0.0, device=x.device)  # sync
         """
     )
+
+
+def test_what_is_set_up_for_a_device_is_not_taken_to_stay_on_the_host(check):
+    check(
+        """
+        import torch
+
+        class Scheduler:
+            def __init__(self, n: int = 1000):
+                self.timesteps = torch.arange(n)
+                self.sigmas = torch.linspace(0, 1, n)
+                self.table = torch.linspace(0, 1, n)
+
+            def set_timesteps(self, n: int, device: str | torch.device = None):
+                self.timesteps = torch.arange(n, device=device)
+                self.sigmas = torch.linspace(0, 1, n, device=device)
+                self.sigmas = self.sigmas.to("cpu")
+
+            def step(self, sample: torch.Tensor, index: int):
+                times = self.timesteps.to(sample.device)
+                sigma = self.sigmas[index].to(sample.device)  # sync
+                table = self.table.to(sample.device)  # sync
+                return sample * sigma + times[index] + table[index]
+        """
+    )
