@@ -114,6 +114,15 @@ def _causal(mask: str, told: str, source: str) -> Condition:
     )
 
 
+_lengths_needed = Case(
+    Kind.UPLOAD,
+    on_cuda("log_probs").described(
+        "the lengths are needed on the host, and the tables of the kernel are uploaded", "log_probs is on the host"
+    ),
+    _lengths_waits,
+)
+
+
 FACTS = (
     fact(
         functional("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"),
@@ -135,27 +144,13 @@ FACTS = (
     fact(
         functional("ctc_loss"),
         "log_probs targets input_lengths target_lengths",
-        Case(
-            Kind.UPLOAD,
-            on_cuda("log_probs").described(
-                "the lengths are needed on the host, and the tables of the kernel are uploaded",
-                "log_probs is on the host",
-            ),
-            _lengths_waits,
-        ),
+        _lengths_needed,
         instead=_CTC,
     ),
     fact(
         forward("CTCLoss"),
         "module log_probs targets input_lengths target_lengths",
-        Case(
-            Kind.UPLOAD,
-            on_cuda("log_probs").described(
-                "the lengths are needed on the host, and the tables of the kernel are uploaded",
-                "log_probs is on the host",
-            ),
-            _lengths_waits,
-        ),
+        _lengths_needed,
         instead=_CTC,
     ),
     fact(
