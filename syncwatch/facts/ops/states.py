@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from syncwatch.facts.conditions import Bound, Condition, Verdict, all_of, device_named, flag, is_cuda
 from syncwatch.facts.describe import Arg
 from syncwatch.facts.ops.transfers import ASYNC_OUT
@@ -25,34 +27,32 @@ def _optimizer_state(arg: Arg | None) -> int:
     return sum(map(_optimizer_state, arg.items or ()))
 
 
-_saved_on_host = Condition(
-    "a state in host memory is loaded into a module on the GPU",
-    lambda bound: all_of(
-        iter(
-            (
-                is_cuda(bound.get("module")),
-                None if _opaque(bound.get("state")) else _holds_host_tensors(bound.get("state")) > 0,
-            )
-        )
-    ),
-    "the state is on the device, or the module on the host",
-)
-_optimizer_saved_on_host = Condition(
-    "a state in host memory is loaded for parameters on the GPU",
-    lambda bound: all_of(
-        iter(
-            (
-                is_cuda(bound.get("optimizer")),
-                None if _opaque(bound.get("state")) else _optimizer_state(bound.get("state")) > 0,
-            )
-        )
-    ),
-    "the state is on the device, or the parameters on the host",
-)
+def _from_host(owner: str, count: Callable[[Arg | None], int], described: str, otherwise: str) -> Condition:
+    """A state that holds tensors in host memory, loaded into an object on the GPU."""
+
+    def test(bound: Bound) -> Verdict:
+        state = bound.get("state")
+        return all_of(iter((is_cuda(bound.get(owner)), None if _opaque(state) else count(state) > 0)))
+
+    return Condition(described, test, otherwise)
 
 
 def _opaque(arg: Arg | None) -> bool:
     return arg is None or arg.sort != "mapping" or arg.items is None
+
+
+_saved_on_host = _from_host(
+    "module",
+    _holds_host_tensors,
+    "a state in host memory is loaded into a module on the GPU",
+    "the state is on the device, or the module on the host",
+)
+_optimizer_saved_on_host = _from_host(
+    "optimizer",
+    _optimizer_state,
+    "a state in host memory is loaded for parameters on the GPU",
+    "the state is on the device, or the parameters on the host",
+)
 
 
 def _loaded_to(bound: Bound) -> Verdict:
