@@ -48,7 +48,7 @@ class EmulatedSource:
         EVENTS.listen(sink, RECORDER.frames)
         sink.limit(LIMIT)
 
-    def uninstall(self) -> None:
+    def uninstall(self, *, again: bool = False) -> None:
         """See `runtime.source.Source.uninstall`."""
         EVENTS.stop()
         while self._installed:

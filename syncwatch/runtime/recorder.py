@@ -60,8 +60,11 @@ class Recorder:
             self._listeners += 1
             return self._generation
 
-    def disarm(self, ticket: int) -> None:
-        """One listener less: the last disarms the source. A ticket from before a fork does nothing."""
+    def disarm(self, ticket: int, *, again: bool = False) -> None:
+        """One listener less: the last disarms the source (`again`: see `Source.uninstall`).
+
+        A ticket from before a fork does nothing.
+        """
         with self._lock:
             if ticket != self._generation or self._listeners == 0:
                 return
@@ -70,7 +73,7 @@ class Recorder:
                 source, self._source = self._source, None
                 self._step_owner = None
                 self.limits.clear()
-                source.uninstall()
+                source.uninstall(again=again)
 
     def add_session(self, ledger: Ledger, accepts: Callable[[str], bool] | None = None) -> None:
         """`ledger` counts what happens in the whole process, at the paths that `accepts` lets pass."""

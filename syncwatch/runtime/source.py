@@ -69,8 +69,11 @@ class Source(Protocol):
         Raises Unsupported where it cannot work here; nothing is changed then.
         """
 
-    def uninstall(self) -> None:
-        """Stops reporting, and puts back everything that `install` changed."""
+    def uninstall(self, *, again: bool = False) -> None:
+        """Stops reporting, and puts back everything that `install` changed.
+
+        again: it will very likely be installed again at once; what is costly to put back may stay for a moment.
+        """
 
 
 _chosen: list[Source] = []

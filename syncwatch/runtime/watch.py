@@ -45,6 +45,7 @@ class Watch:
         self.on_exceed: OnExceed = on_exceed
         self.name = name or ""
         self.entered = 0  # calls and blocks so far, warm-up included
+        self._decorates = False
         self.report = Report(self.name, count)  # of the last call or block
         # the passes of this watch that are open in this context; a recursive call is part of the call around it
         self._passes: ContextVar[tuple[Pass, ...]] = ContextVar("syncwatch_passes", default=())
@@ -66,8 +67,9 @@ class Watch:
     ) -> None:
         *rest, current = self._passes.get()
         self._passes.set(tuple(rest))
-        current.suspend()
-        current.finish(failed=kind is not None)
+        breached = kind is None and current.breaches()
+        current.suspend(again=self._decorates and kind is None and not breached)
+        current.finish(breached=breached)
 
     # -- a function
 
@@ -78,6 +80,7 @@ class Watch:
             raise TypeError(f"watch decorates functions, not {function!r}: decorate the method to be watched")
         if not self.name:
             self.name = getattr(function, "__qualname__", repr(function)).replace(".<locals>", "")
+        self._decorates = True
         wrapper = self._wrap(function)
         wrapper.watch = self  # type: ignore[attr-defined]
         return wrapper  # type: ignore[return-value]
@@ -141,22 +144,27 @@ class Pass:
             self.report._ledger.limit(sentence)
         scope.enter(self.region)
 
-    def suspend(self) -> None:
-        """The code does not run: nothing that happens now is its doing."""
+    def suspend(self, *, again: bool = False) -> None:
+        """The code does not run: nothing that happens now is its doing. `again`: it will very likely go on at once."""
         scope.leave(self.region)
         ticket, self._ticket = self._ticket, None
         if ticket is not None:
-            RECORDER.disarm(ticket)
+            RECORDER.disarm(ticket, again=again)
 
-    def finish(self, *, failed: bool) -> None:
-        """Closes the report and holds it to the budget. An exception of the code itself is never replaced."""
+    def breaches(self) -> bool:
+        """Whether there were more waits than the budget allows."""
+        owner = self.owner
+        if owner.max_syncs is None or self.number <= owner.warmup or owner.on_exceed == "ignore":
+            return False
+        return self.report.count > owner.max_syncs
+
+    def finish(self, *, breached: bool) -> None:
+        """Closes the report, and says so where the budget was exceeded. An exception of the code is never replaced."""
         __tracebackhide__ = True  # pytest shows the test, not us
         self.region.open = False
         owner = self.owner
         owner.report = self.report
-        if owner.max_syncs is None or failed or self.number <= owner.warmup or owner.on_exceed == "ignore":
-            return
-        if self.report.count > owner.max_syncs:
+        if breached and owner.max_syncs is not None:
             if owner.on_exceed == "raise":
                 raise SyncBudgetExceeded(self.report, owner.max_syncs)
             warnings.warn(breach(self.report, owner.max_syncs), SyncBudgetWarning, stacklevel=4)
@@ -181,10 +189,12 @@ class Turns:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
-        self._pass.suspend()
-        if kind is not None and not self._over:
+        ends = kind is not None and not self._over
+        self._pass.suspend(again=kind is None)
+        if ends:
             self._over = True
-            self._pass.finish(failed=kind not in (StopIteration, StopAsyncIteration))
+            regular = kind in (StopIteration, StopAsyncIteration)
+            self._pass.finish(breached=regular and self._pass.breaches())
 
 
 class WatchedGenerator(Generator[Any, Any, Any]):

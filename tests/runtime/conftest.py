@@ -30,7 +30,7 @@ class FakeSource:
         self.sink = sink
         self.installs += 1
 
-    def uninstall(self) -> None:
+    def uninstall(self, *, again: bool = False) -> None:
         self.sink = None
 
     def item(self, wait_ms: float | None = 1.0) -> None:
@@ -120,7 +120,7 @@ def cuda(clock, monkeypatch) -> Iterator[FakeCuda]:
     source = CudaSource(clock=clock, binding=fake)
     with sources.use_source(source):
         yield fake
-    source.settle()  # the next test has a source of its own
+    source.uninstall()  # what may linger: the next test has a source of its own
     assert RECORDER.source is None
     assert fake.mode == 0
 

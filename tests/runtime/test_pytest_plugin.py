@@ -17,7 +17,7 @@ from syncwatch.runtime.source import use_source
 class Fake:
     device, device_name, sink = "cuda", "fake", None
     def install(self, sink): self.sink = sink
-    def uninstall(self): self.sink = None
+    def uninstall(self, *, again=False): self.sink = None
     def item(self):
         if self.sink:
             self.sink.occurred(Kind.SCALAR_READ, "torch.Tensor.item", explicit=True, frame=sys._getframe(1))

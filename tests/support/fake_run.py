@@ -17,7 +17,7 @@ class FakeSource:
     def install(self, sink):
         self.sink = sink
 
-    def uninstall(self):
+    def uninstall(self, *, again=False):
         self.sink = None
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
-from syncwatch.runtime.cuda.lingering import SOON
 from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
 from syncwatch.runtime.frames import Frames, Owner
 from syncwatch.runtime.patching import Patches
@@ -29,6 +28,7 @@ _SYNC_STARTS = (SYNC_TEXT, "called a synchronizing operation")
 _SYNC_PATTERN = "called a synchronizing "
 _PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
 _WARN, _ERROR = 1, 2
+_SOON = 1.0  # seconds
 _BOTH_WAYS = frozenset({"torch.Tensor.to", "torch.Tensor.copy_", "torch.Tensor.type_as"})  # to the device or from it
 
 
@@ -120,7 +120,7 @@ class DebugModeHook:
         return self._program_mode
 
     def _keep_filter_in_front(self) -> None:
-        if self._filter is None or self._program_mode or self._clock() - self._left > SOON:
+        if self._filter is None or self._program_mode or self._clock() - self._left > _SOON:
             # Python forgets which warnings it has shown, also those that the program has asked torch for since we left.
             # Not at each call of a decorated step: what the program says once would be shown each time.
             warnings.filterwarnings("always", message=_SYNC_PATTERN)

@@ -1,8 +1,9 @@
-"""Wrappers that stay for a moment when they come and go in quick succession, as with a decorated training step.
+"""Wrappers that stay for a moment between the calls of a decorated function that is called again and again.
 
 Replacing methods of torch.Tensor costs little by itself, but Python then forgets what it knows of the class and of all
-its subclasses, and after a thousand changes it stops learning: a step of tiny layers became a third slower. So
-from the third removal within a second on, the wrappers stay in place until nobody has asked for them for a second.
+its subclasses, and after a thousand changes it stops learning: a step of tiny layers became a third slower. So from
+the eighth such call within a second on, the wrappers stay until nobody has called for four times as long as the calls
+lie apart, or a second at most.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from collections.abc import Sequence
 from syncwatch.runtime.patching import Hook
 from syncwatch.runtime.source import Sink
 
-OFTEN = 3  # removals
+OFTEN = 8  # removals
 SOON = 1.0  # seconds
+SOONEST = 0.05  # seconds; a thread has to look after it
+FEW = 200  # removals: after that the thousand changes are near enough to be saved
 
 
 class Lingering:
@@ -27,7 +30,8 @@ class Lingering:
         self._lock = threading.Lock()
         self._installed = False
         self._wanted = False
-        self._removals: deque[float] = deque(maxlen=OFTEN)
+        self._asked: deque[float] = deque(maxlen=OFTEN)  # when removals were asked for that may be put off
+        self._removed = 0
         self._remover: threading.Thread | None = None
 
     def install(self, sink: Sink) -> None:
@@ -39,43 +43,47 @@ class Lingering:
                 for hook in self._hooks:
                     hook.install(sink)
 
-    def uninstall(self) -> None:
-        """See `Hook.uninstall`: at once, or later where removals come often."""
+    def uninstall(self, *, again: bool = False) -> None:
+        """See `Source.uninstall`: at once, or later where it was asked for often with `again`."""
         with self._lock:
             self._wanted = False
-            now = time.monotonic()
-            self._removals.append(now)
-            if len(self._removals) < OFTEN or now - self._removals[0] > SOON:
+            if not again:
+                self._remove()
+                return
+            self._asked.append(time.monotonic())
+            if len(self._asked) < OFTEN or self._asked[-1] - self._asked[0] > SOON:
                 self._remove()
             elif self._remover is None:
                 self._remover = threading.Thread(target=self._remove_later, name="syncwatch", daemon=True)
                 self._remover.start()
 
-    def settle(self) -> None:
-        """Removes them now, unless somebody wants them."""
-        with self._lock:
-            if not self._wanted:
-                self._remove()
-
-    def uninstall_now(self) -> None:
-        """Removes them without waiting, in a process that has only one thread (after a fork)."""
+    def uninstall_in_child(self) -> None:
+        """Removes them after a fork, in a process that has only this thread."""
         self._lock = threading.Lock()
         self._remover = None
         self._wanted = False
         self._remove()
 
+    def _patience(self) -> float:
+        """For how long they stay, in seconds."""
+        if self._removed > FEW:
+            return SOON
+        apart = (self._asked[-1] - self._asked[0]) / (OFTEN - 1)
+        return min(max(4 * apart, SOONEST), SOON)
+
     def _remove_later(self) -> None:
         while True:
             with self._lock:
-                left = self._removals[-1] + SOON - time.monotonic()
+                left = self._asked[-1] + self._patience() - time.monotonic()
                 if not self._installed or (left <= 0 and not self._wanted):
                     self._remove()
                     self._remover = None
                     return
-            time.sleep(max(left, SOON / 10))
+            time.sleep(max(left, SOONEST))
 
     def _remove(self) -> None:
         if self._installed:
             self._installed = False
+            self._removed += 1
             for hook in reversed(self._hooks):
                 hook.uninstall()
