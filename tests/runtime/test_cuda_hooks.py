@@ -7,7 +7,6 @@ import warnings
 import pytest
 
 import syncwatch
-from syncwatch.runtime import source as sources
 
 torch = pytest.importorskip("torch")
 
@@ -103,14 +102,11 @@ def test_data_parallel_training_is_named_as_a_limit(cuda):
             model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
             model(torch.ones(1, 2)).sum().backward()
             dist.barrier()  # of gloo: no device is waited for
-        with syncwatch.watch() as other:
-            torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2), find_unused_parameters=True)
     finally:
         dist.destroy_process_group()
     assert report.count == 0
     (limit,) = report.limits
     assert limit.startswith("waits while DistributedDataParallel is set up are not counted")
-    assert [sentence for sentence in other.limits if "find_unused_parameters=True) waits once" in sentence]
     assert cuda.mode == 0
 
 
@@ -134,6 +130,73 @@ def test_what_data_parallel_training_waits_for_in_its_forward_pass(cuda, clock, 
     assert {first.op, second.op} == {"torch.nn.parallel.DistributedDataParallel.forward"}
     assert first.function.endswith("test_what_data_parallel_training_waits_for_in_its_forward_pass")
     assert Logger.set_runtime_stats_and_log is before
+
+
+@pytest.fixture
+def replicas(cuda):
+    """Makes DistributedDataParallel of two layers, the second of which is used only if asked for."""
+    import torch.distributed as dist
+
+    class TwoLayers(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+
+        def forward(self, x, both=False):
+            return self.second(self.first(x)) if both else self.first(x)
+
+    def make(**options):
+        model = torch.nn.parallel.DistributedDataParallel(TwoLayers(), **options)
+        model.device_type = "cuda"  # as far as the hook looks
+        return model
+
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield make
+    dist.destroy_process_group()
+
+
+def backwards(report):
+    """Waits of the reducer in backward passes."""
+    return sum(site.count for site in report.sites if site.op == "torch.Tensor.backward")
+
+
+def test_a_backward_pass_that_leaves_parameters_out_waits_for_their_list(replicas):
+    from torch.nn.parallel.distributed import _DDPSink
+
+    before = _DDPSink.backward
+    model, x = replicas(find_unused_parameters=True), torch.ones(1, 2)
+    with syncwatch.watch() as report:
+        model(x, both=True).sum().backward()
+        model(x).sum().backward()  # waits
+        loss = model(x).sum()
+        loss.backward(retain_graph=True)  # waits
+        loss.backward()  # the reducer sits this one out
+    for site in (site for site in report.sites if site.op == "torch.Tensor.backward"):
+        assert (site.kind.value, site.count, site.wait_ms) == ("tensor-read", 1, None)
+    assert backwards(report) == 2
+    assert _DDPSink.backward is before
+
+
+def test_parameters_of_passes_without_synchronisation_are_not_left_out(replicas):
+    model, x = replicas(find_unused_parameters=True), torch.ones(1, 2)
+    with syncwatch.watch() as report:
+        with model.no_sync():
+            model(x, both=True).sum().backward()
+        model(x).sum().backward()
+    assert backwards(report) == 0
+    with syncwatch.watch() as report:
+        with model.no_sync():
+            model(x).sum().backward()
+        model(x).sum().backward()  # waits
+    assert backwards(report) == 1
+
+
+def test_a_static_graph_asks_for_unused_parameters_once(replicas):
+    model, x = replicas(static_graph=True), torch.ones(1, 2)
+    with syncwatch.watch() as report:
+        for _ in range(3):
+            model(x).sum().backward()  # waits the first time
+    assert backwards(report) == 1
 
 
 def test_blocking_launches_are_named_as_a_limit(cuda, monkeypatch):
@@ -307,24 +370,59 @@ def test_torch_that_cannot_be_watched_is_named(version, hip, says):
         check_torch(module)
 
 
-def test_wrappers_linger_between_watches_that_follow_closely(cuda, monkeypatch):
-    from syncwatch.runtime.cuda import lingering
-
-    monkeypatch.setattr(lingering, "SOON", 3600.0)
+def test_blocks_leave_everything_as_it_was_however_closely_they_follow(cuda):
     before = torch.Tensor.item
-    for _ in range(2):
+    for _ in range(20):
         with syncwatch.watch():
             assert torch.Tensor.item is not before
         assert torch.Tensor.item is before
-    with syncwatch.watch():
-        pass
-    assert torch.Tensor.item is not before  # the third removal is put off
+
+
+def test_wrappers_linger_between_the_calls_of_a_decorated_step(cuda, monkeypatch):
+    from syncwatch.runtime.cuda import lingering
+
+    monkeypatch.setattr(lingering, "SOON", 3600.0)
+    monkeypatch.setattr(lingering, "SOONEST", 3600.0)
+
+    @syncwatch.watch(max_syncs=1, warmup=20)
+    def step(ms=1.0, times=1):
+        for _ in range(times):
+            cuda.wait(ms)
+
+    before = torch.Tensor.item
+    for _ in range(7):
+        step()
+        assert torch.Tensor.item is before
+    step()
+    assert torch.Tensor.item is not before  # the eighth removal is put off
     assert cuda.mode == 0
     cuda.wait(1.0)
-    with syncwatch.watch() as report:
-        cuda.wait(1.0)
-    assert report.count == 1
-    sources.current_source()._wrappers.uninstall_now()
+    step()
+    assert step.watch.report.count == 1
+    with pytest.raises(TypeError):
+        step("not a time")
+    assert torch.Tensor.item is before  # an exception may end the program's loop
+    for _ in range(12):
+        step()
+    assert torch.Tensor.item is not before
+    with pytest.raises(syncwatch.SyncBudgetExceeded):
+        step(times=2)
+    assert torch.Tensor.item is before
+
+
+def test_wrappers_that_linger_go_by_themselves(cuda):
+    import time
+
+    @syncwatch.watch
+    def step():
+        pass
+
+    before = torch.Tensor.item
+    for _ in range(10):
+        step()
+    until = time.monotonic() + 30.0
+    while torch.Tensor.item is not before and time.monotonic() < until:
+        time.sleep(0.01)
     assert torch.Tensor.item is before
 
 

@@ -18,6 +18,7 @@ from syncwatch.runtime.cuda.debug_mode import DebugModeHook
 from syncwatch.runtime.cuda.lingering import Lingering
 from syncwatch.runtime.cuda.parallel import DataParallelHook
 from syncwatch.runtime.cuda.unreported import UnreportedHook
+from syncwatch.runtime.cuda.unused_parameters import UnusedParametersHook
 from syncwatch.runtime.cuda.waits import WaitHook
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink, Unsupported
@@ -78,6 +79,7 @@ class CudaSource:
                 PageableCopyHook(clock, marks),
                 WaitHook(clock, marks, self._warnings.paused),
                 DataParallelHook(clock, marks, self._warnings.paused),
+                UnusedParametersHook(),
                 AllocatorHook(clock, marks),
             ]
         )
@@ -89,8 +91,8 @@ class CudaSource:
         self._checked = False
         self.present = True  # whether there is a device at all; known after `install`
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._wrappers.uninstall_now)
-            os.register_at_fork(after_in_child=self._always.uninstall_now)
+            os.register_at_fork(after_in_child=self._wrappers.uninstall_in_child)
+            os.register_at_fork(after_in_child=self._always.uninstall_in_child)
 
     @property
     def device_name(self) -> str:
@@ -123,20 +125,15 @@ class CudaSource:
             self._wrappers.install(sink)
             self._warnings.install(sink)
 
-    def uninstall(self) -> None:
+    def uninstall(self, *, again: bool = False) -> None:
         """See `Source.uninstall`."""
         with self._lock:
             self._sink = None
             if self._armed:
                 self._armed = False
                 self._warnings.uninstall()
-                self._wrappers.uninstall()
-        self._always.uninstall()
-
-    def settle(self) -> None:
-        """Takes off now what would stay for a moment after the last watch."""
-        self._wrappers.settle()
-        self._always.settle()
+                self._wrappers.uninstall(again=again)
+        self._always.uninstall(again=again)
 
 
 def has_cuda() -> bool:

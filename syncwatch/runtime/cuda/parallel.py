@@ -2,8 +2,8 @@
 
 Its logger waits for the events of the iteration before, in the first ten iterations and then once in a hundred, and the
 reducer reads how the ranks share out the buckets when it builds them anew. Both are entered from Python, and say
-afterwards whether they did it. What happens while a module is set up, and the map of used parameters that a backward
-pass reads back, cannot be seen: these are named as limits.
+afterwards whether they did it. At the end of a backward pass the reducer reads back which parameters were used, when
+some were not: see `unused_parameters`. What happens while a module is set up cannot be seen, and is named as a limit.
 """
 
 from __future__ import annotations
@@ -21,17 +21,13 @@ from syncwatch.runtime.patching import Patches, present
 from syncwatch.runtime.source import Sink
 
 DDP_LIMIT = "waits while DistributedDataParallel is set up are not counted: torch does not report them to Python"
-UNUSED_LIMIT = (
-    "DistributedDataParallel(find_unused_parameters=True) waits once in every backward with a parameter that was not "
-    "used; torch prints that to stderr, where it has no site, and it is not counted"
-)
 _OP = "torch.nn.parallel.DistributedDataParallel.forward"
 # measured: two events for each of four stretches of an iteration; sizes and order of the buckets
 _EVENTS, _COPIES = 8, 2
 
 
 class DataParallelHook:
-    """Reports the waits in the forward pass of DistributedDataParallel, and names those that cannot be seen."""
+    """Reports the waits in the forward pass of DistributedDataParallel, and names those while it is set up."""
 
     def __init__(self, clock: Clock, marks: Marks, paused: Callable[[], AbstractContextManager[None]]) -> None:
         self._clock = clock
@@ -61,8 +57,6 @@ class DataParallelHook:
             sink.limit(DDP_LIMIT)
             with self._paused():
                 original(module, *args, **kwargs)
-            if getattr(module, "find_unused_parameters", False):
-                sink.limit(UNUSED_LIMIT)
 
         construct.__doc__ = original.__doc__
         construct.__wrapped__ = original  # type: ignore[attr-defined]
