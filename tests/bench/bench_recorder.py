@@ -5,9 +5,10 @@
 The step is that of 50 small linear layers with backward and AdamW: bound by the host, so that every microsecond of ours
 shows. A round times the bare step, for which everything of ours is taken off again, a decorated step, a step in an open
 watch, and the bare step once more, in changing order; the ratios are those to the bare step of the same round, since
-what else runs on the host makes rounds differ by more than we cost. "noise" is the second bare step. Then the same with
-torch.profiler (CPU and CUDA, with stacks), what a decorated call costs by itself, and what one `item()` costs more on
-an idle device.
+what else runs on the host makes rounds differ by more than we cost. "noise" is the second bare step. "around_step_us" needs no
+comparison: how much longer a decorated call takes than the step inside it. Then the same rounds with torch.profiler
+(CPU and CUDA, with stacks), what a decorated call of an empty function costs, and what one `item()` costs more on an
+idle device.
 
 More rounds in one process would mislead: Python learns only a thousand states of a class. Run it several times.
 """
@@ -87,6 +88,24 @@ def in_turns(arms: dict[str, Callable[[], float]], rounds: int) -> dict[str, lis
     return times
 
 
+def around(step: Callable[[], None], calls: int) -> float:
+    """Microseconds that a decorated call takes longer than the step inside it: the median."""
+    inside: list[float] = []
+
+    @syncwatch.watch(on_exceed="ignore")
+    def timed_step() -> None:
+        begin = time.perf_counter()
+        step()
+        inside.append(time.perf_counter() - begin)
+
+    outside = []
+    for _ in range(calls):
+        begin = time.perf_counter()
+        timed_step()
+        outside.append(time.perf_counter() - begin)
+    return round(statistics.median(out - into for out, into in zip(outside, inside, strict=True)) * 1e6, 1)
+
+
 def ratio(other: list[float], bare: list[float]) -> dict[str, float]:
     """Median and quartiles of the ratios of the rounds, and the ratio of the fastest blocks."""
     ratios = [second / first for second, first in zip(other, bare, strict=True)]
@@ -134,7 +153,8 @@ def main() -> None:
     result["decorated step"] = ratio(times["decorated"], times["bare"])
     result["open watch"] = ratio(times["open"], times["bare"])
     result["noise"] = ratio(times["again"], times["bare"])
-    times = in_turns({"bare": bare, "profiled": profiled}, max(3, args.rounds // 5))
+    result["around_step_us"] = around(step, args.rounds * repeat)
+    times = in_turns({"bare": bare, "profiled": profiled}, 5)
     result["profiler"] = ratio(times["profiled"], times["bare"])
     Path(args.out).write_text(json.dumps(result, indent=1))
 
