@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from syncwatch.emulator.patching import Patches
-from syncwatch.emulator.values import BACKEND, value_of
+from syncwatch.emulator.values import BACKEND, is_emulated
 
 _LOWER = [
     "_convolution",
@@ -154,7 +154,7 @@ _cast: dict[int, tuple[weakref.ref[torch.Tensor], torch.Tensor]] = {}
 
 
 def _eligible(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and tensor.dtype is not torch.float64 and value_of(tensor) is not None
+    return tensor.is_floating_point() and tensor.dtype is not torch.float64 and is_emulated(tensor)
 
 
 def _lower(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -14,11 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from syncwatch.emulator import parallel
 from syncwatch.emulator.events import EVENTS
-from syncwatch.emulator.patching import Patches, named_like
-from syncwatch.emulator.pinned import is_pinned, pin
+from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.values import value_of
 
 _COLLECTIVES = [
@@ -59,6 +58,26 @@ def register() -> None:
             if op is not None:
                 library.impl(name, _on_values(op), "PrivateUse1", allow_override=True)
     _library.append(library)
+    # these keep, by its memory, what is under way with a tensor; only values share theirs with their views
+    functional = torch.library.Library("_c10d_functional", "IMPL")
+    for name in torch._C._dispatch_get_all_op_names():
+        namespace, _, op_name = name.partition("::")
+        if namespace == "_c10d_functional":
+            packet, _, overload = op_name.partition(".")
+            functional.impl(op_name, _Functional(packet, overload or "default"), "PrivateUse1", allow_override=True)
+    _library.append(functional)
+
+
+class _Functional:
+    """A kernel of `torch.distributed._functional_collectives`, made at its first call."""
+
+    def __init__(self, packet: str, overload: str) -> None:
+        self._packet, self._overload = packet, overload
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from syncwatch.emulator.kernels import kernel_of
+
+        return kernel_of(getattr(getattr(torch.ops._c10d_functional, self._packet), self._overload))(*args, **kwargs)
 
 
 def _on_values(op: Any) -> Callable[..., Any]:
@@ -66,6 +85,8 @@ def _on_values(op: Any) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         out = op(*(_values(arg) for arg in args), **{name: _values(arg) for name, arg in kwargs.items()})
+        if _gathered.works is not None:
+            _gathered.works.append(out[1] if returns_tensors else out)
         if not returns_tensors:
             return out
         return args[0], _work_on_device(out[1], args[0])  # the tensors that were written to, and the work
@@ -100,42 +121,6 @@ def _values(arg: Any) -> Any:
     return arg
 
 
-class _Pinning(TorchDispatchMode):  # type: ignore[misc]
-    """Makes pinned memory for C++ code that asks for it: a backend in Python cannot offer an allocator."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if func is torch.ops.aten.is_pinned.default:
-            return is_pinned(args[0])
-        if not kwargs.get("pin_memory"):
-            return func(*args, **kwargs)
-        return pin(func(*args, **{**kwargs, "pin_memory": False}))
-
-
-def _install_unused_parameters(patches: Patches) -> None:
-    """DistributedDataParallel copies the map of used parameters through pinned memory at the end of backward."""
-    reducers: weakref.WeakSet[Any] = weakref.WeakSet()
-    ddp = torch.nn.parallel.DistributedDataParallel
-    graph = sys.modules["torch.autograd.graph"]
-    original_init, original_run = ddp.__init__, graph._engine_run_backward
-
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original_init(self, *args, **kwargs)
-        if self.find_unused_parameters:
-            reducers.add(self)
-
-    def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-        if not reducers:
-            return original_run(*args, **kwargs)
-        with _Pinning():
-            return original_run(*args, **kwargs)
-
-    patches.set(ddp, "__init__", named_like(init, original_init))
-    for name in ("torch.autograd.graph", "torch.autograd", "torch._tensor"):
-        if getattr(sys.modules[name], "_engine_run_backward", None) is original_run:
-            patches.set(sys.modules[name], "_engine_run_backward", engine_run_backward)
-
-
 def _believe_nccl(group: Any) -> None:
     """Lets the program take `group` for one of NCCL's, which end in peace.
 
@@ -144,6 +129,55 @@ def _believe_nccl(group: Any) -> None:
     """
     _nccl.add(group)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
+
+
+def _install_coalescing(patches: Patches, is_nccl: Callable[[Any], bool]) -> None:
+    """NCCL's groups can gather several collectives into one; here each has been issued when they end."""
+    group_class = torch.distributed.ProcessGroup
+
+    def start(original: Any) -> Any:
+        def begin(self: Any, device: torch.device) -> None:
+            if not is_nccl(self):
+                original(self, device)
+            _gathered.works = []
+
+        return begin
+
+    def end(original: Any) -> Any:
+        def finish(self: Any, device: torch.device) -> Any:
+            works, _gathered.works = _gathered.works or [], None
+            return _Together(works) if is_nccl(self) else original(self, device)
+
+        return finish
+
+    patches.wrap(group_class, "_start_coalescing", start)
+    patches.wrap(group_class, "_end_coalescing", end)
+
+
+class _Gathered:
+    """The works of the collectives since a group began to gather them."""
+
+    works: list[Any] | None = None
+
+
+_gathered = _Gathered()
+
+
+class _Together:
+    """Several works as one."""
+
+    def __init__(self, works: list[Any]) -> None:
+        self._works = [torch.distributed.Work.unbox(work) for work in works]
+
+    def wait(self, *args: Any) -> bool:
+        for work in self._works:
+            work.wait(*args)
+        return True
+
+    def is_completed(self) -> bool:
+        return all(work.is_completed() for work in self._works)
+
+    synchronize = block_current_stream = wait
 
 
 def _wants_nccl(backend: Any) -> bool:
@@ -212,6 +246,7 @@ def install(patches: Patches) -> None:
 
         return destroy
 
+    _install_coalescing(patches, is_nccl)
     everywhere("init_process_group", init_process_group)
     everywhere("destroy_process_group", destroy_process_group)
     everywhere("new_group", new_group)
@@ -220,4 +255,4 @@ def install(patches: Patches) -> None:
     everywhere("is_nccl_available", lambda original: lambda: True)
     patches.wrap(c10d, "_get_object_coll_device", object_device)
     patches.wrap(c10d, "_get_pg_default_device", default_device)
-    _install_unused_parameters(patches)
+    parallel.install(patches)

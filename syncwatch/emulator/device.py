@@ -40,13 +40,28 @@ class _Device:
             compiling,
             cuda_api,
             factories,
+            libraries,
             pinned,
+            processes,
             serialization,
             tensor_api,
+            wrappers,
         )
 
         try:
-            for area in (tensor_api, factories, pinned, cuda_api, serialization, autocast, collectives, compiling):
+            for area in (
+                tensor_api,
+                wrappers,
+                factories,
+                pinned,
+                cuda_api,
+                serialization,
+                processes,
+                libraries,
+                autocast,
+                collectives,
+                compiling,
+            ):
                 area.install(self._patches)
         except BaseException:
             self._patches.undo()

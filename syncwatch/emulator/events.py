@@ -99,6 +99,17 @@ class Events:
         if waits:
             self.report(sys._getframe(1), waits, known.kind)
 
+    def would_wait(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the facts are sure that the host waits for the device in this operation."""
+        if not _concerns_host(op, args, kwargs):
+            return False
+        fact = by_leaf(str(op))
+        if fact is None:
+            return False
+        call = Call(tuple(describe(arg) for arg in args), {key: _described(value) for key, value in kwargs.items()})
+        known = judge(fact, str(op), call)
+        return bool(known.blocks) and known.kind is not None
+
     def _waits_by_data(self, name: str, frame: FrameType) -> int:
         """How often an operation waits where the data decides: what the facts say of the public call around it."""
         around = trail(frame, self._frames).innermost

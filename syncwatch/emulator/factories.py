@@ -14,9 +14,10 @@ from torch.utils import _device
 from torch.utils._device import DeviceContext
 
 from syncwatch.emulator import placement
+from syncwatch.emulator.gpus import check_number
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
-from syncwatch.emulator.tensor_api import check_number, native, number
+from syncwatch.emulator.tensor_api import native, number
 from syncwatch.emulator.values import NATIVE, emulated, index_of, value_of
 
 _FUNCTIONS = (
@@ -90,6 +91,37 @@ def of_values(original: Callable[..., Any]) -> Callable[..., Any]:
     return factory
 
 
+def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.nested.nested_tensor`: torch makes strided ones in C++, without asking the backend."""
+
+    def nested_tensor(tensor_list: Any, *args: Any, **kwargs: Any) -> Any:
+        named = kwargs.get("device")
+        if native(named) is not NATIVE or kwargs.get("layout") not in (None, torch.strided):
+            return original(tensor_list, *args, **kwargs)
+        requires_grad = kwargs.pop("requires_grad", False)
+        kwargs["device"] = "cpu"
+        made = original([_value(part) for part in tensor_list], *args, **kwargs)
+        return emulated(made, number(named)).requires_grad_(requires_grad)
+
+    return nested_tensor
+
+
+def _default_type(original: Callable[..., None]) -> Callable[..., None]:
+    """`torch.set_default_tensor_type`: a type of CUDA's is a default device and a default dtype."""
+
+    def set_default_tensor_type(t: Any) -> None:
+        name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
+        if not name.startswith("torch.cuda."):
+            if torch.get_default_device().type == "cuda":
+                torch.set_default_device(None)
+            original(t)
+            return
+        original(getattr(torch, name.rpartition(".")[2]))
+        torch.set_default_device("cuda")
+
+    return set_default_tensor_type
+
+
 def from_dlpack(original: Callable[..., Any]) -> Callable[..., Any]:
     """`torch.from_dlpack`, which takes device tensors too: the result shares the memory of their values."""
 
@@ -111,6 +143,8 @@ def install(patches: Patches) -> None:
         patches.wrap(torch, name, of_values)
     patches.wrap(torch, "from_dlpack", from_dlpack)
     patches.wrap(torch.utils.dlpack, "from_dlpack", from_dlpack)
+    patches.wrap(torch.nested, "nested_tensor", _nested)
+    patches.wrap(torch, "set_default_tensor_type", _default_type)
     for name in _METHODS:
         patches.wrap(torch.Tensor, name, translated)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 
@@ -35,9 +36,35 @@ NAME = "emulated CUDA device"
 
 class _Gpus:
     count = 1
+    in_use = False  # the program has come so far that CUDA would be initialized
+    lost = False  # this process was forked from one that had initialized CUDA
 
     def properties(self, index: int) -> Properties:
         return Properties(NAME)
 
+    def use(self) -> None:
+        """The program needs CUDA initialized. Raises what CUDA raises in a child that was forked after that."""
+        if self.lost:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+                "'spawn' start method"
+            )
+        self.in_use = True
+
+    def after_fork_in_child(self) -> None:
+        self.lost = self.in_use
+
 
 GPUS = _Gpus()
+
+
+def check_number(index: int) -> None:
+    """Raises what CUDA raises where there is no such GPU."""
+    if not 0 <= index < GPUS.count:
+        import torch
+
+        raise getattr(torch, "AcceleratorError", RuntimeError)("CUDA error: invalid device ordinal")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=GPUS.after_fork_in_child)

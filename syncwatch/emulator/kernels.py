@@ -15,7 +15,10 @@ import torch
 from torch._C import TensorBase
 
 from syncwatch.emulator import placement, random
-from syncwatch.emulator.stops import cannot_run
+from syncwatch.emulator.capture import CAPTURE
+from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.gpus import GPUS
+from syncwatch.emulator.stops import explained
 from syncwatch.emulator.values import ALLOCATED, BACKEND, INDEX, VALUE, emulated, emulated_beside, refresh, value_of
 
 CPU: Final = torch.device("cpu")
@@ -126,7 +129,7 @@ def _fast_kernel(shape: Shape) -> Kernel:
     check = placement.rule_for(op)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or may_wait or placement.several:
+        if kwargs or may_wait or placement.several or placement.noted:
             return general(*args, **kwargs)
         values = list(args)
         count = len(values)
@@ -148,8 +151,8 @@ def _fast_kernel(shape: Shape) -> Kernel:
             check(args, kwargs)
         try:
             return emulated(run(*values))
-        except NotImplementedError as error:
-            raise cannot_run(op, error) from None
+        except RuntimeError as error:
+            raise explained(op, error) from None
 
     return kernel
 
@@ -164,8 +167,11 @@ def _general_kernel(shape: Shape) -> Kernel:
     may_wait = _may_wait(op)
     check = placement.rule_for(op)
     written = shape.written
+    packs = shape.name == "aten::_pack_padded_sequence"
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        if packs:
+            placement.refuse_device_lengths(args)
         seen = _Seen()
         values = [seen.value(arg) if i in spots else arg for i, arg in enumerate(args)]
         named = {name: seen.value(arg) if name in tensor_kwargs else arg for name, arg in kwargs.items()}
@@ -180,6 +186,7 @@ def _general_kernel(shape: Shape) -> Kernel:
                 if on_device:
                     if target.type == "cuda" and not placement.there:
                         raise AssertionError("Torch not compiled with CUDA enabled")
+                    GPUS.use()
                     index = placement.index_named(target, seen)
                     if "device" in named:
                         named["device"] = CPU
@@ -187,15 +194,21 @@ def _general_kernel(shape: Shape) -> Kernel:
                         values[order["device"]] = CPU
             if on_device and named.get("pin_memory"):
                 raise RuntimeError("Only dense CPU tensors can be pinned")
-        if may_wait and listening.observer is not None:
-            listening.observer(op, args, kwargs)
+        if may_wait:
+            if placement.noted and EVENTS.would_wait(op, args, kwargs):
+                CAPTURE.refuse_waits()
+            if listening.observer is not None:
+                listening.observer(op, args, kwargs)
         try:
-            if on_device and shape.seeded:
+            if placement.noted and CAPTURE.recording is not None and on_device:
+                step = _step(shape, run, values, named, index)
+                out = CAPTURE.recording.run(step, (values, named), _written(shape, values, named))
+            elif on_device and shape.seeded:
                 out = random.run_seeded(shape, run, values, named, index)
             else:
                 out = run(*values, **named)
-        except NotImplementedError as error:
-            raise cannot_run(op, error) from None
+        except RuntimeError as error:
+            raise explained(op, error) from None
         if written:
             return _results_of_write(shape, args, kwargs, out, index, on_device)
         if not on_device or not shape.tensors_out:
@@ -208,6 +221,20 @@ def _general_kernel(shape: Shape) -> Kernel:
         return _wrapped(out, index, seen.pairs if shape.views else None)
 
     return kernel
+
+
+def _step(
+    shape: Shape, run: Callable[..., Any], values: list[Any], named: dict[str, Any], index: int
+) -> Callable[[], Any]:
+    """The operation as a graph repeats it: on the same values, with random numbers drawn anew."""
+    if shape.seeded:
+        return lambda: random.run_seeded(shape, run, list(values), dict(named), index)
+    return lambda: run(*values, **named)
+
+
+def _written(shape: Shape, values: list[Any], named: dict[str, Any]) -> list[Any]:
+    """The values that the operation writes to."""
+    return [named[name] if name in named else _at(values, shape.order.get(name)) for name in shape.written]
 
 
 def _runner(shape: Shape) -> Callable[..., Any]:
@@ -352,6 +379,7 @@ def _register() -> None:
         "SparsePrivateUse1",
         "SparseCsrPrivateUse1",
         "QuantizedPrivateUse1",
+        "NestedTensorPrivateUse1",
         "CUDA",
         "SparseCUDA",
     ):

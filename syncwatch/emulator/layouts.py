@@ -5,6 +5,7 @@ These need a class of their own: torch makes plain tensors of the backend with s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,7 +13,32 @@ from torch._C import TensorBase
 
 from syncwatch.emulator.values import INDEX, NATIVE, VALUE
 
+_to_copy = torch.ops.aten._to_copy.default
 _make = TensorBase._make_wrapper_subclass
+
+
+_COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+
+
+def is_compressed(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is sparse, with its rows or columns compressed."""
+    return tensor.layout in _COMPRESSED
+
+
+def compressed_to_device(
+    tensor: torch.Tensor, index: int, move: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """A compressed sparse host tensor on GPU `index`, by its three parts, as torch copies it; `move` takes the values.
+
+    torch would put it together in C++, where our backend has no such tensors.
+    """
+    by_rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
+    ends, places = (
+        (tensor.crow_indices(), tensor.col_indices()) if by_rows else (tensor.ccol_indices(), tensor.row_indices())
+    )
+    parts = [ends.cuda(index), places.cuda(index), move(tensor.detach().values())]
+    made = torch.sparse_compressed_tensor(*parts, size=tensor.shape, layout=tensor.layout)
+    return made.requires_grad_(tensor.requires_grad and tensor.is_leaf)
 
 
 class LayoutTensor(torch.Tensor):  # type: ignore[misc]
@@ -48,7 +74,10 @@ class LayoutTensor(torch.Tensor):  # type: ignore[misc]
     def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from syncwatch.emulator.kernels import kernel_of
 
-        return kernel_of(op)(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if op is _to_copy and kwargs.get("layout") is torch.sparse_coo and isinstance(args[0], cls):
+            kwargs = {**kwargs, "layout": args[0].layout}  # torch knows of one sparse layout: see emulated_layout
+        return kernel_of(op)(*args, **kwargs)
 
 
 LayoutTensor.__name__ = "tensor"  # what its repr begins with

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 from torch.jit import _builtins
 
+from syncwatch.emulator.imports import AfterImport
 from syncwatch.runtime import patching
 
 
@@ -17,6 +19,7 @@ class Patches(patching.Patches):
     def __init__(self) -> None:
         super().__init__()
         self._scripted: list[int] = []
+        self._later: AfterImport | None = None
 
     def wrap(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replaces `owner.name` by `make(original)`, where this torch has it."""
@@ -30,6 +33,13 @@ class Patches(patching.Patches):
         """Replaces `owner.name` by a function that does not need the original, where this torch has it."""
         self.wrap(owner, name, lambda original: function)
 
+    def after_import(self, module: str, change: Callable[[Any], None]) -> None:
+        """`change(module)`, which may replace attributes of it, as soon as torch imports it; not after `undo`."""
+        if self._later is None:
+            self._later = AfterImport()
+            sys.meta_path.insert(0, self._later)
+        self._later.add(module, change)
+
     def _tell_script(self, original: Any, replacement: Any) -> None:
         """torch.jit.script knows torch's functions by identity: ours mean the same."""
         table = _builtins._get_builtin_table()
@@ -39,6 +49,9 @@ class Patches(patching.Patches):
 
     def undo(self) -> None:
         """See `runtime.patching.Patches.undo`."""
+        if self._later is not None:
+            sys.meta_path.remove(self._later)
+            self._later = None
         super().undo()
         table = _builtins._get_builtin_table()
         while self._scripted:

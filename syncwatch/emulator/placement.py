@@ -7,12 +7,14 @@ from typing import Any
 
 import torch
 
+from syncwatch.emulator.gpus import check_number
 from syncwatch.emulator.values import index_of, value_of
 
 Check = Callable[[Sequence[Any], dict[str, Any]], None]
 
 there = False  # the device is emulated now
 several = False  # more than one GPU is emulated
+noted = False  # a CUDA graph is being captured: operations are noted
 
 # operations with arguments that live on the host, or that copy between devices
 _MIXED = frozenset(
@@ -91,6 +93,16 @@ def rule_for(op: Any) -> Check:
     return check
 
 
+def refuse_device_lengths(args: Sequence[Any]) -> None:
+    """Raises what torch raises for lengths of packed sequences that are on the device."""
+    lengths = args[1] if len(args) > 1 else None
+    if isinstance(lengths, torch.Tensor) and value_of(lengths) is not None:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {_where(lengths)} "
+            f"{str(lengths.dtype).removeprefix('torch.').replace('int64', 'Long')} tensor"
+        )
+
+
 def _where(tensor: torch.Tensor) -> str:
     return str(tensor.device) if value_of(tensor) is None else f"cuda:{index_of(tensor)}"
 
@@ -137,6 +149,9 @@ CURRENT = _Current()
 def index_named(device: torch.device, seen: Any = None) -> int:
     """The number of the GPU that a device names; one without a number is the current one."""
     if device.type == "cuda":
-        return CURRENT.index if device.index is None else int(device.index)
+        if device.index is None:
+            return CURRENT.index
+        check_number(device.index)
+        return int(device.index)
     # torch's own code names our backend: it means the device of the tensors at hand
     return seen.index if seen is not None and seen.device else CURRENT.index

@@ -12,8 +12,11 @@ from torch import serialization
 from torch._C import TensorBase
 
 from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.gpus import GPUS
+from syncwatch.emulator.layouts import LayoutTensor
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
+from syncwatch.emulator.tensor_api import number
 from syncwatch.emulator.values import VALUE, emulated, index_of, value_of
 
 GPU: Final = "_syncwatch_gpu"  # on the memory of a value while it travels: the number of its GPU
@@ -22,7 +25,7 @@ _storage_of = TensorBase.untyped_storage
 
 def deepcopy(self: torch.Tensor, memo: dict[int, Any]) -> Any:
     value = value_of(self)
-    if value is None or type(self) not in (torch.Tensor, torch.nn.Parameter):
+    if value is None or (type(self) is not torch.Tensor and torch.overrides.has_torch_function_unary(self)):
         return _native_deepcopy(self, memo)
     if not self.is_leaf:
         raise RuntimeError(
@@ -37,6 +40,8 @@ def deepcopy(self: torch.Tensor, memo: dict[int, Any]) -> Any:
         if type(self) is torch.nn.Parameter:
             made = torch.nn.Parameter(made, requires_grad=self.requires_grad)
         else:
+            if type(self) is not torch.Tensor and not isinstance(self, LayoutTensor):
+                made = made.as_subclass(type(self))
             made.requires_grad_(self.requires_grad)
         if self.grad is not None:
             made.grad = copy.deepcopy(self.grad, memo)
@@ -102,8 +107,14 @@ def _restore(storage: Any, location: str) -> Any:
 
     if not active() or not location.startswith("cuda"):
         return None
-    _, _, number = location.partition(":")
-    return _marked(storage, int(number) if number else CURRENT.index)
+    _, _, named = location.partition(":")
+    index = int(named) if named else CURRENT.index
+    if index >= GPUS.count:
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {GPUS.count}. "
+            "Please use torch.load with map_location to map your storages to an existing device."
+        )
+    return _marked(storage, index)
 
 
 _registered = False
@@ -202,6 +213,14 @@ def install(patches: Patches) -> None:
         made, index = _copy(self), getattr(self, GPU, None)
         return made if index is None else _marked(made, index)
 
+    make = torch.UntypedStorage.__new__
+
+    def new(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        if device is None or torch.device(device).type != "cuda":
+            return make(cls, *args, **kwargs, **({} if device is None else {"device": device}))
+        return _marked(make(cls, *args, **kwargs), number(device))
+
+    patches.set(torch.UntypedStorage, "__new__", new)
     write_file = torch.UntypedStorage._write_file
 
     def write(self: Any, *args: Any) -> Any:  # what pickle uses

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import torch
 
+from syncwatch.emulator import normalization
+
 Optional: TypeAlias = "torch.Tensor | None"
 
 
@@ -129,4 +131,5 @@ SUBSTITUTES = {
     "aten::_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
     "aten::_thnn_fused_gru_cell": gru_cell,
     "aten::_thnn_fused_gru_cell_backward": gru_cell_backward,
+    **normalization.SUBSTITUTES,
 }

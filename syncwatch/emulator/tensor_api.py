@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch._C import TensorBase
 
+from syncwatch.emulator.gpus import check_number
+from syncwatch.emulator.layouts import compressed_to_device, is_compressed
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.values import BACKEND, NATIVE, VALUE, emulated, emulated_beside, index_of, take, value_of
@@ -17,6 +19,7 @@ from syncwatch.emulator.values import BACKEND, NATIVE, VALUE, emulated, emulated
 _device_of = TensorBase.device.__get__
 _is_cuda = TensorBase.is_cuda.__get__
 _set_data = TensorBase.data.__set__
+_native_is_shared = torch.Tensor.is_shared
 _CUDA = [torch.device("cuda", index) for index in range(64)]
 
 
@@ -63,6 +66,8 @@ def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         return TensorBase.to(self, *args, **kwargs)
     index = number(named)
     check_number(index)
+    if is_compressed(self) and value_of(self) is None:
+        return compressed_to_device(self, index, lambda part: to(part, *args, **kwargs))
     if kwargs.get("device") is not None:
         kwargs["device"] = NATIVE
     else:
@@ -79,7 +84,8 @@ def on_gpu(tensor: torch.Tensor, index: int, move: Any) -> torch.Tensor:
     if _device_of(tensor).type == BACKEND:  # from one GPU to another: torch sees one device, and would not copy
         moved = tensor.clone()
         value = value_of(moved)
-        assert value is not None
+        if value is None:  # a class around a device tensor, whose own conversion will come here
+            return move()
         take(moved, value, index)
         return moved
     before, CURRENT.index = CURRENT.index, index
@@ -89,23 +95,13 @@ def on_gpu(tensor: torch.Tensor, index: int, move: Any) -> torch.Tensor:
         CURRENT.index = before
 
 
-def check_number(index: int) -> None:
-    """Raises what CUDA raises where there is no such GPU."""
-    from syncwatch.emulator.gpus import GPUS
-
-    if not 0 <= index < GPUS.count:
-        raise (
-            torch.AcceleratorError("CUDA error: invalid device ordinal")
-            if hasattr(torch, "AcceleratorError")
-            else RuntimeError("CUDA error: invalid device ordinal")
-        )
-
-
 def cuda(
     self: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format
 ) -> torch.Tensor:
     index = number(device)
     check_number(index)
+    if is_compressed(self) and value_of(self) is None:
+        return compressed_to_device(self, index, lambda part: cuda(part, device, non_blocking))
     return on_gpu(
         self, index, lambda: TensorBase.to(self, NATIVE, non_blocking=non_blocking, memory_format=memory_format)
     )
@@ -218,7 +214,7 @@ def data_ptr(self: torch.Tensor) -> int:
 
 
 def is_shared(self: torch.Tensor) -> bool:
-    return True if _device_of(self).type == BACKEND else torch._C.TensorBase.is_shared(self)
+    return bool(_device_of(self).type == BACKEND or _native_is_shared(self))
 
 
 def install(patches: Patches) -> None:
@@ -235,6 +231,7 @@ def install(patches: Patches) -> None:
         ("type", type_),
         ("get_device", get_device),
         ("data_ptr", data_ptr),
+        ("is_shared", is_shared),
     ):
         patches.replace(tensor, name, function)
     patches.wrap(torch, "_has_compatible_shallow_copy_type", _compatible)

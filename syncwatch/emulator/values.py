@@ -21,6 +21,9 @@ _storage_of = TensorBase.untyped_storage
 _set_data = TensorBase.data.__set__
 _create: Any = getattr(getattr(torch._C, "_acc", None), "create_empty_tensor", None)
 _meta_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
+_no_dispatch = torch.Tensor.__torch_dispatch__
+_is_transformed = torch._C._functorch.is_functorch_wrapped_tensor
+_unwrapped = torch._C._functorch.get_unwrapped
 _as_strided = torch.ops.aten.as_strided.default._handle.redispatch_boxed
 
 
@@ -86,7 +89,7 @@ def emulated_beside(base: torch.Tensor, value: torch.Tensor, index: int = 0) -> 
 
 
 def value_of(tensor: torch.Tensor) -> torch.Tensor | None:
-    """The CPU tensor that a device tensor stands for; None for any other tensor."""
+    """The CPU tensor that a device tensor stands for; None for any other tensor, such as one around a device tensor."""
     value: torch.Tensor | None = tensor.__dict__.get(VALUE)
     if value is not None:
         return value
@@ -95,10 +98,17 @@ def value_of(tensor: torch.Tensor) -> torch.Tensor | None:
     return _recover(tensor)
 
 
-def _recover(tensor: torch.Tensor) -> torch.Tensor:
-    storage = _storage_of(tensor)
+def _recover(tensor: torch.Tensor) -> torch.Tensor | None:
+    try:
+        storage = _storage_of(tensor)
+    except NotImplementedError:
+        if not _is_transformed(tensor):
+            raise
+        return None  # functional transforms put a tensor around the one with the value
     found: torch.Tensor | None = getattr(storage, VALUE, None)
     if found is None:
+        if type(tensor).__torch_dispatch__ is not _no_dispatch or torch._is_functional_tensor(tensor):
+            return None  # a class that holds device tensors and says what they do
         raise RuntimeError(
             "syncwatch: torch made a tensor of the emulated device without going through it, so that it has no value; "
             "please report the program"
@@ -119,10 +129,15 @@ def _recover(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def index_of(tensor: torch.Tensor) -> int:
-    """The number of the GPU that a device tensor is on."""
+    """The number of the GPU that a device tensor, or one around a device tensor, is on."""
     held = tensor.__dict__
-    if VALUE not in held:
-        _recover(tensor)
+    if VALUE not in held and INDEX not in held and _recover(tensor) is None:
+        if _is_transformed(tensor):
+            return index_of(_unwrapped(tensor))
+        if torch._is_functional_tensor(tensor):
+            return index_of(torch._from_functional_tensor(tensor))
+        if hasattr(tensor, "__tensor_flatten__"):
+            return index_of(getattr(tensor, tensor.__tensor_flatten__()[0][0]))
     found: int = held.get(INDEX, 0)
     return found
 

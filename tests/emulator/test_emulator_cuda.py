@@ -184,3 +184,89 @@ def test_indices_may_be_on_the_host_or_beside_what_they_index_and_nowhere_else()
 def test_no_library_of_nvidias_accepts_a_device_tensor(recwarn):
     assert not torch.backends.cudnn.is_acceptable(torch.ones(2, device="cuda"))
     assert not recwarn.list
+
+
+def test_checkpointed_layers_drop_the_same_units_again():
+    from torch.utils.checkpoint import checkpoint
+
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Dropout(0.5), torch.nn.Linear(16, 4)).cuda()
+    x = torch.randn(2, 4, device="cuda", requires_grad=True)
+    grads = []
+    for run in (
+        layers,
+        lambda x: checkpoint(layers, x, use_reentrant=True),
+        lambda x: checkpoint(layers, x, use_reentrant=False),
+    ):
+        torch.manual_seed(1)
+        grads.append(torch.autograd.grad(run(x).sum(), x)[0] if run is layers else _gradient(run, x))
+    assert torch.equal(grads[0], grads[1])
+    assert torch.equal(grads[0], grads[2])
+
+
+def _gradient(run, x: torch.Tensor) -> torch.Tensor:
+    run(x).sum().backward()
+    grad, x.grad = x.grad, None
+    return grad
+
+
+def test_what_a_build_with_cuda_says_of_itself_and_keeps():
+    from torch.cuda import tunable
+
+    assert torch.cuda.nccl.version() >= (2, 20, 0)
+    assert torch.backends.cudnn.is_available()
+    assert torch.backends.cudnn.version() >= 90000
+    assert not tunable.is_enabled()
+    tunable.enable(True)
+    tunable.set_max_tuning_duration(7)
+    assert (tunable.is_enabled(), tunable.get_max_tuning_duration()) == (True, 7)
+    tunable.enable(False)
+    torch.cuda.set_sync_debug_mode("warn")
+    assert torch.cuda.get_sync_debug_mode() == 1
+    torch.cuda.set_sync_debug_mode("default")
+    assert torch.cuda.memory.get_allocator_backend() == "native"
+    address = torch.cuda.caching_allocator_alloc(1024)
+    torch.cuda.caching_allocator_delete(address)
+    assert "Allocated memory" in torch.cuda.memory_summary()
+    assert torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] >= 0
+    torch.cuda.profiler.start()
+    torch.cuda.profiler.stop()
+
+
+def test_the_current_stream_is_a_stream():
+    assert isinstance(torch.cuda.current_stream(), torch.cuda.Stream)
+    assert isinstance(torch.cuda.current_stream(), torch.cuda.streams.Stream)
+    assert isinstance(torch.cuda.current_stream().record_event(), torch.cuda.Event)
+
+
+def test_storages_are_made_and_moved_on_the_device():
+    made = torch.UntypedStorage(8, device="cuda")
+    assert (made.is_cuda, made.cpu().is_cuda, made.cpu().cuda().device) == (True, False, torch.device("cuda:0"))
+    assert torch.cuda.FloatStorage(3).is_cuda
+    assert torch.ones(2, device="cuda").is_shared()
+
+
+def test_errors_that_programs_rely_on(tmp_path):
+    with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate 1048576\.00 GiB"):
+        torch.empty(1 << 50, dtype=torch.uint8, device="cuda")
+    for refused in (lambda: torch.ones(1, device="cuda:7"), lambda: torch.tensor(1, device="cuda:7")):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            refused()
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.cuda.get_device_properties(5)
+    torch.save(torch.ones(2), tmp_path / "host.pt")
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on CUDA device 3"):
+        torch.load(tmp_path / "host.pt", map_location="cuda:3")
+    with pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor"):
+        torch.nn.utils.rnn.pack_padded_sequence(
+            torch.ones(2, 3, 4, device="cuda"), torch.tensor([3, 2], device="cuda"), batch_first=True
+        )
+
+
+def test_the_old_default_tensor_type():
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    try:
+        assert torch.zeros(2).is_cuda
+        assert torch.nn.Linear(2, 2).weight.is_cuda
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert not torch.zeros(2).is_cuda

@@ -57,17 +57,19 @@ def test_run_emulates_where_there_is_no_gpu_and_says_so_first(script, tmp_path):
 def test_where_it_cannot_go_on_it_says_why_and_the_session_is_saved(script, tmp_path):
     path = script(
         "import torch\n"
+        "library = torch.library.Library('nowhere', 'DEF')\n"
+        "library.define('only_on_gpu(Tensor x) -> Tensor')\n"
         "x = torch.ones(4, device='cuda')\n"
         "x.sum().item()\n"
-        "graph = torch.cuda.CUDAGraph()\n"
+        "torch.ops.nowhere.only_on_gpu(x)\n"
         "x.sum().item()\n"
     )
     saved = tmp_path / "session.json"
     done = python("-m", "syncwatch", "run", "--device", "emulated", "--output", str(saved), str(path))
     assert done.returncode != 0
-    assert "CUDAGraph" in done.stderr
-    assert f"{path}:4" in done.stderr
-    assert [site["line"] for site in json.loads(saved.read_text())["sites"]] == [3]
+    assert "only_on_gpu has no CPU kernel" in done.stderr
+    assert f"{path}:6" in done.stderr
+    assert [site["line"] for site in json.loads(saved.read_text())["sites"]] == [5]
 
 
 def test_an_operation_without_a_cpu_kernel_is_named_with_its_line(script):
@@ -215,7 +217,7 @@ def test_data_parallel_computes_what_one_device_does(script):
         "    torch.manual_seed(0)\n"
         "    model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)), torch.randn(8, 4)\n"
         "    model = model.to(device)\n"
-        "    out = (nn.DataParallel(model, replicas) if replicas else model)(x.to(device))\n"
+        "    out = (nn.DataParallel(model, replicas) if replicas else model)(x)  # from the host\n"
         "    out.square().mean().backward()\n"
         "    return out.detach().cpu(), model[0].weight.grad.cpu()\n"
         "with syncwatch.emulate(devices=2):\n"

@@ -7,7 +7,17 @@ from syncwatch.emulator.patching import Patches
 
 def install(patches: Patches) -> None:
     """Replaces what a build without CUDA lacks."""
-    from syncwatch.emulator.cuda_api import accelerator, comm, devices, graphs, legacy, memory, rng, streams
+    from syncwatch.emulator.cuda_api import (
+        accelerator,
+        comm,
+        devices,
+        graphs,
+        legacy,
+        memory,
+        native,
+        rng,
+        streams,
+    )
 
-    for area in (devices, streams, memory, rng, accelerator, graphs, legacy, comm):
+    for area in (devices, streams, memory, rng, accelerator, graphs, legacy, comm, native):
         area.install(patches)

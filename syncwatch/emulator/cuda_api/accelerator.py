@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from syncwatch.emulator.capture import CAPTURE
 from syncwatch.emulator.cuda_api import devices, memory, streams
 from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.patching import Patches
@@ -29,6 +30,7 @@ class device_index:
 
 
 def synchronize(device: Any = None, /) -> None:
+    CAPTURE.refuse_waits()
     EVENTS.api("torch.accelerator.synchronize")
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 
+from syncwatch.emulator.capture import CAPTURE
 from syncwatch.emulator.events import EVENTS
-from syncwatch.emulator.gpus import GPUS, Properties
+from syncwatch.emulator.gpus import GPUS, Properties, check_number
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
-from syncwatch.emulator.tensor_api import check_number, number
+from syncwatch.emulator.tensor_api import number
 from syncwatch.emulator.values import value_of
 
 
@@ -30,6 +31,7 @@ def set_device(device: Any) -> None:
     index = number(device)
     if index >= 0:
         check_number(index)
+        GPUS.use()
         CURRENT.index = index
 
 
@@ -42,8 +44,10 @@ def exchange_device(device: int) -> int:
 
 
 def get_device_properties(device: Any = None) -> Properties:
+    GPUS.use()
     index = number(device)
-    check_number(index)
+    if not 0 <= index < GPUS.count:
+        raise AssertionError("Invalid device id")
     return GPUS.properties(index)
 
 
@@ -57,6 +61,8 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def synchronize(device: Any = None) -> None:
+    GPUS.use()
+    CAPTURE.refuse_waits()
     EVENTS.api("torch.cuda.synchronize")
 
 
@@ -74,10 +80,10 @@ def install(patches: Patches) -> None:
     ):
         patches.replace(cuda, function.__name__, function)
     answers: dict[str, Any] = {
-        "_lazy_init": lambda: None,
-        "init": lambda: None,
-        "is_initialized": lambda: True,
-        "_is_in_bad_fork": lambda: False,
+        "_lazy_init": GPUS.use,
+        "init": GPUS.use,
+        "is_initialized": lambda: GPUS.in_use and not GPUS.lost,
+        "_is_in_bad_fork": lambda: GPUS.lost,
         "_exchange_device": exchange_device,
         "_maybe_exchange_device": exchange_device,
         "_lazy_call": lambda callable, **kwargs: callable(),
@@ -87,37 +93,52 @@ def install(patches: Patches) -> None:
         "get_arch_list": lambda: ["sm_90"],
         "get_gencode_flags": lambda: "-gencode compute=compute_90,code=sm_90",
         "ipc_collect": lambda: None,
-        "set_sync_debug_mode": lambda debug_mode: None,
-        "get_sync_debug_mode": lambda: 0,
         "_sleep": lambda cycles: None,
         "utilization": lambda device=None: 0,
         "memory_usage": lambda device=None: 0,
         "temperature": lambda device=None: 40,
         "power_draw": lambda device=None: 100_000,
         "clock_rate": lambda device=None: 1980,
-        "is_current_stream_capturing": lambda: False,
     }
     for name, answer in answers.items():
         if hasattr(cuda, name):
             patches.replace(cuda, name, answer)
+    patches.set(cuda, "_initialized", True)  # torch itself keeps the states of the device's generators just then
     patches.set(torch.backends.cuda, "is_built", lambda: True)
     # a CUDA build has cuDNN, which knows nothing of our tensors; a CPU build warns of its absence
     patches.wrap(torch.backends.cudnn, "is_acceptable", _acceptable)
+    if not torch.backends.cudnn.is_available():
+        patches.replace(torch.backends.cudnn, "is_available", lambda: True)
+        patches.replace(torch.backends.cudnn, "version", lambda: 91900)  # of torch 2.11 for CUDA 13
     patches.replace(torch._C, "_cuda_getDeviceCount", device_count)
     patches.set(torch._C, "_cuda_getDevice", current_device)
     patches.set(torch._C, "_cuda_setDevice", set_device)
     if torch.version.cuda is None:
         patches.set(torch.version, "cuda", "12.8")
-    _install_nvtx(patches)
+    _install_profilers(patches)
 
 
 def _acceptable(original: Any) -> Any:
     return lambda tensor: value_of(tensor) is None and bool(original(tensor))
 
 
-def _install_nvtx(patches: Patches) -> None:
-    """Markers for a profiler that is not there."""
+def _install_profilers(patches: Patches) -> None:
+    """torch's profiler finds no work of the device; NVTX has markers for a profiler that is not there."""
+    from torch.autograd import profiler
     from torch.cuda import nvtx
+
+    def supported(original: Any) -> Any:
+        return lambda: {*original(), profiler.ProfilerActivity.CUDA}
+
+    def start(original: Any) -> Any:
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **{**kwargs, "use_kineto": True})  # the other way records events in C++
+
+        return init
+
+    patches.wrap(profiler.profile, "__init__", start)
+    patches.wrap(torch.autograd, "_supported_activities", supported)
+    patches.wrap(profiler, "_supported_activities", supported)
 
     class Markers:
         def __getattr__(self, name: str) -> Any:

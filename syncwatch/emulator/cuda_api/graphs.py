@@ -1,37 +1,84 @@
-"""CUDA graphs cannot be captured here: what would be replayed runs each time instead."""
+"""`torch.cuda.CUDAGraph`: see `capture`. torch's own `graph` and `make_graphed_callables` work with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
 from typing import Any
 
 import torch
 
-from syncwatch.emulator.patching import Patches
-from syncwatch.emulator.stops import EmulationStopped, caller
+from syncwatch.emulator.capture import CAPTURE, Recording
+from syncwatch.emulator.patching import Patches, named_like
+
+_pools = itertools.count(1)
 
 
-def _refuse(*args: Any, **kwargs: Any) -> Any:
-    frame = caller()
-    where = f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
-    raise EmulationStopped(
-        f"syncwatch: torch.cuda.CUDAGraph{where} cannot be captured on the emulated device: a graph replays kernels, "
-        "and there are none; run this program on a GPU (syncwatch run --device cuda), or turn its graphs off"
-    )
+def graph_pool_handle() -> tuple[int, int]:
+    return (0, next(_pools))
 
 
-def make_graphed_callables(callables: Any, *args: Any, **kwargs: Any) -> Any:
-    """The callables as they are: they compute the same without a graph."""
-    result: Callable[..., Any] = callables
-    return result
+class CUDAGraph:
+    """Operations that are noted once and replayed."""
+
+    def __new__(cls, keep_graph: bool = False) -> CUDAGraph:
+        made = super().__new__(cls)
+        made._recording = None
+        made._pool = None
+        return made
+
+    def __init__(self, keep_graph: bool = False) -> None: ...
+
+    _recording: Recording | None
+    _pool: Any
+
+    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", **kwargs: Any) -> None:
+        if capture_error_mode not in ("global", "thread_local", "relaxed"):
+            raise RuntimeError(
+                f"Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got {capture_error_mode}"
+            )
+        self._pool = graph_pool_handle() if pool is None else pool
+        self._recording = CAPTURE.begin()
+
+    def capture_end(self) -> None:
+        CAPTURE.end()
+
+    def instantiate(self) -> None:
+        self._recorded()
+
+    def replay(self) -> None:
+        self._recorded().replay()
+
+    def _recorded(self) -> Recording:
+        if self._recording is None:
+            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
+        return self._recording
+
+    def reset(self) -> None:
+        self._recording = None
+
+    def pool(self) -> Any:
+        if self._pool is None:
+            raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
+        return self._pool
+
+    def enable_debug_mode(self) -> None: ...
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Writes nothing: there are no kernels to draw."""
+
+
+def is_current_stream_capturing() -> bool:
+    return CAPTURE.recording is not None
 
 
 def install(patches: Patches) -> None:
-    class CUDAGraph:
-        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-            return _refuse()
+    """Replaces the graph itself, and what asks for a capture."""
+    from torch.cuda import graphs
 
-    patches.set(torch.cuda, "CUDAGraph", CUDAGraph)
-    patches.set(torch.cuda, "graph", _refuse)
-    patches.set(torch.cuda, "graph_pool_handle", _refuse)
-    patches.set(torch.cuda, "make_graphed_callables", make_graphed_callables)
+    public = named_like(type("CUDAGraph", (CUDAGraph,), {}), graphs.CUDAGraph)
+    for owner in (torch.cuda, graphs):
+        patches.set(owner, "CUDAGraph", public)
+        patches.replace(owner, "graph_pool_handle", graph_pool_handle)
+        patches.replace(owner, "is_current_stream_capturing", is_current_stream_capturing)
+    patches.set(graphs, "_cuda_isCurrentStreamCapturing", is_current_stream_capturing)
+    patches.set(torch._C, "_cuda_isCurrentStreamCapturing", is_current_stream_capturing)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import collections
 import gc
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -128,6 +132,44 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     FIGURES.peak.pop(number(device), None)
 
 
+class MemPool:
+    """`torch.cuda.MemPool`: there is one allocator, and it has no pools."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.id = (0, id(self))
+
+    def use_count(self) -> int:
+        return 1
+
+    def snapshot(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return []
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
+    yield
+
+
+def _nested_stats(device: Any = None) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name, figure in memory_stats(device).items():
+        *outer, last = name.split(".")
+        place = nested
+        for part in outer:
+            place = place.setdefault(part, {})
+        place[last] = figure
+    return nested
+
+
+def _snapshot(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    """What `torch.cuda.memory._snapshot` says where nothing was recorded."""
+    return {"segments": [], "device_traces": [[] for _ in range(GPUS.count)]}
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle", *args: Any, **kwargs: Any) -> None:
+    Path(filename).write_bytes(pickle.dumps(_snapshot()))
+
+
 def install(patches: Patches) -> None:
     from torch.cuda import memory
 
@@ -148,15 +190,17 @@ def install(patches: Patches) -> None:
         "set_per_process_memory_fraction": lambda fraction, device=None: None,
         "get_per_process_memory_fraction": lambda device=None: 1.0,
         "memory_snapshot": lambda *args, **kwargs: [],
-        "memory_summary": lambda device=None, abbreviated=False: (
-            f"emulated CUDA device: {memory_allocated(device)} bytes allocated"
-        ),
+        "memory_stats_as_nested_dict": _nested_stats,
         "_record_memory_history": lambda *args, **kwargs: None,
-        "_snapshot": lambda *args, **kwargs: {"segments": [], "device_traces": []},
-        "_dump_snapshot": lambda *args, **kwargs: None,
+        "_snapshot": _snapshot,
+        "_dump_snapshot": _dump_snapshot,
         "device_memory_used": memory_reserved,
     }
     for name, function in functions.items():
         for owner in (torch.cuda, memory):
             if hasattr(owner, name):
                 patches.replace(owner, name, function)
+    patches.set(torch.cuda, "MemPool", MemPool)
+    patches.set(memory, "MemPool", MemPool)
+    patches.replace(torch.cuda, "use_mem_pool", use_mem_pool)
+    patches.replace(memory, "use_mem_pool", use_mem_pool)

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch._C import Generator as NativeGenerator
 
-from syncwatch.emulator.gpus import GPUS
+from syncwatch.emulator.gpus import GPUS, check_number
 from syncwatch.emulator.patching import Patches, named_like
 from syncwatch.emulator.random import GENERATORS, DeviceGenerator
-from syncwatch.emulator.tensor_api import check_number, number
+from syncwatch.emulator.tensor_api import number
 
 
 def manual_seed(seed: int) -> None:
@@ -89,7 +89,9 @@ def install(patches: Patches) -> None:
     ):
         for owner in (torch.cuda, random):
             patches.replace(owner, function.__name__, function)
-    patches.set(torch, "Generator", named_like(_GeneratorMeta("Generator", (), {}), NativeGenerator))
+    public = named_like(_GeneratorMeta("Generator", (), {}), NativeGenerator)
+    public.__module__ = "torch"  # where pickle finds it
+    patches.set(torch, "Generator", public)
 
     class Defaults:
         def __getitem__(self, index: int) -> torch.Generator:

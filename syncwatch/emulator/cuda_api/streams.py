@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from syncwatch.emulator.capture import CAPTURE
 from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.patching import Patches, named_like
 from syncwatch.emulator.placement import CURRENT
@@ -61,6 +62,7 @@ class Stream:
     _as_parameter_ = property(lambda self: self.cuda_stream)
 
     def synchronize(self) -> None:
+        CAPTURE.refuse_waits()
         EVENTS.api("torch.cuda.Stream.synchronize", self)
 
     def query(self) -> bool:
@@ -71,12 +73,12 @@ class Stream:
     def wait_stream(self, stream: Any) -> None: ...
 
     def record_event(self, event: Any = None) -> Any:
-        event = Event() if event is None else event
+        event = torch.cuda.Event() if event is None else event
         event.record(self)
         return event
 
     def is_capturing(self) -> bool:
-        return False
+        return CAPTURE.recording is not None
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -138,6 +140,7 @@ class Event:
         return True
 
     def synchronize(self) -> None:
+        CAPTURE.refuse_waits()
         if self._at is not None:
             EVENTS.api("torch.cuda.Event.synchronize", self)
 
@@ -164,7 +167,7 @@ def default_stream(device: Any = None) -> Stream:
     index = number(device)
     found = _defaults.get(index)
     if found is None:
-        found = _defaults[index] = Stream(index)
+        found = _defaults[index] = torch.cuda.Stream(index)
     return found
 
 
@@ -205,11 +208,13 @@ def record_stream(self: torch.Tensor, stream: Any) -> None:
 def install(patches: Patches) -> None:
     from torch.cuda import streams
 
+    _defaults.clear()
+    _current.clear()
+    for made in (Stream, Event):
+        public = named_like(type(made.__name__, (made,), {}), getattr(torch.cuda, made.__name__))
+        for owner in (torch.cuda, streams):
+            patches.set(owner, made.__name__, public)
     for owner in (torch.cuda, streams):
-        for made in (Stream, Event):
-            patches.set(
-                owner, made.__name__, named_like(type(made.__name__, (made,), {}), getattr(owner, made.__name__))
-            )
         patches.set(owner, "ExternalStream", torch.cuda.Stream)
     for function in (current_stream, default_stream, set_stream, stream):
         patches.replace(torch.cuda, function.__name__, function)
