@@ -5,10 +5,10 @@
 The step is that of 50 small linear layers with backward and AdamW: bound by the host, so that every microsecond of ours
 shows. A round times the bare step, for which everything of ours is taken off again, a decorated step, a step in an open
 watch, and the bare step once more, in changing order; the ratios are those to the bare step of the same round, since
-what else runs on the host makes rounds differ by more than we cost. "noise" is the second bare step. "around_step_us" needs no
-comparison: how much longer a decorated call takes than the step inside it. Then the same rounds with torch.profiler
-(CPU and CUDA, with stacks), what a decorated call of an empty function costs, and what one `item()` costs more on an
-idle device.
+what else runs on the host makes rounds differ by more than we cost. "noise" is the second bare step. "around_step_us"
+needs no comparison: how much longer a decorated call takes than the step inside it. Then the same rounds with
+torch.profiler (CPU and CUDA, with stacks), what a decorated call of an empty function costs, and what one `item()`
+costs more on an idle device.
 
 More rounds in one process would mislead: Python learns only a thousand states of a class. Run it several times.
 """
@@ -52,14 +52,12 @@ def make_step() -> Callable[[], None]:
 
 
 def timed(function: Callable[[], Any], repeat: int, block: int = 1) -> float:
-    """Seconds of one call: the fastest of `repeat` blocks of `block` calls, without garbage collection.
+    """Seconds of one call: the fastest of `repeat` blocks of `block` calls.
 
     What else runs on the host only ever slows a block down.
     """
     for _ in range(WARM):
         function()
-    gc.collect()
-    gc.disable()
     times = []
     for _ in range(repeat):
         torch.cuda.synchronize()
@@ -68,7 +66,6 @@ def timed(function: Callable[[], Any], repeat: int, block: int = 1) -> float:
             function()
         torch.cuda.synchronize()
         times.append((time.perf_counter() - begin) / block)
-    gc.enable()
     return min(times)
 
 
@@ -127,6 +124,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=8)
     args = parser.parse_args()
     step, repeat = make_step(), args.steps
+    gc.collect()
+    gc.disable()
     decorated = syncwatch.watch(on_exceed="ignore")(step)
     for function in (step, decorated):
         timed(function, 2 * repeat)
@@ -153,6 +152,7 @@ def main() -> None:
     result["decorated step"] = ratio(times["decorated"], times["bare"])
     result["open watch"] = ratio(times["open"], times["bare"])
     result["noise"] = ratio(times["again"], times["bare"])
+    print(json.dumps(result), flush=True)
     result["around_step_us"] = around(step, args.rounds * repeat)
     times = in_turns({"bare": bare, "profiled": profiled}, 5)
     result["profiler"] = ratio(times["profiled"], times["bare"])
