@@ -42,7 +42,27 @@ _COLLECTIVES = [
     "recv_any_source_",
 ]
 
+_ON_DEVICE_ONLY = (
+    "all_reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_to_all",
+    "all_to_all_single",
+    "broadcast",
+    "gather",
+    "irecv",
+    "isend",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "send",
+)
+
+_Group: Any = getattr(torch.distributed, "ProcessGroup", ())
 _library: list[torch.library.Library] = []
+_strict: weakref.WeakSet[Any] = weakref.WeakSet()  # groups that have no other backend than NCCL
 _nccl: weakref.WeakSet[Any] = weakref.WeakSet()  # groups that the program believes to be NCCL's
 
 
@@ -121,13 +141,23 @@ def _values(arg: Any) -> Any:
     return arg
 
 
-def _believe_nccl(group: Any) -> None:
+def _refuse_host(args: Any, kwargs: dict[str, Any]) -> None:
+    """Raises what torch raises where a tensor on the host is given to a group that has NCCL alone."""
+    for arg in (*args, *kwargs.values()):
+        for tensor in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cpu":
+                raise RuntimeError("No backend type associated with device type cpu")
+
+
+def _believe_nccl(group: Any, *, alone: bool) -> None:
     """Lets the program take `group` for one of NCCL's, which end in peace.
 
     A gloo group that Python's garbage collector destroys waits, with the interpreter held, for its worker threads; one
     that has just finished a collective may wait for the interpreter, to let go of a tensor. So it is never destroyed.
     """
     _nccl.add(group)
+    if alone:
+        _strict.add(group)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
@@ -202,7 +232,7 @@ def install(patches: Patches) -> None:
             nccl = backend is None or _wants_nccl(backend)
             original("gloo" if nccl else backend, *args, **kwargs)
             if nccl:
-                _believe_nccl(c10d.GroupMember.WORLD)
+                _believe_nccl(c10d.GroupMember.WORLD, alone=str(backend).lower() == "nccl")
 
         return init
 
@@ -212,10 +242,21 @@ def install(patches: Patches) -> None:
             nccl = _wants_nccl(backend) or (backend is None and c10d.GroupMember.WORLD in _nccl)
             made = original(ranks, timeout, "gloo" if _wants_nccl(backend) else backend, *args, **kwargs)
             if nccl and made is not c10d.GroupMember.NON_GROUP_MEMBER:
-                _believe_nccl(made)
+                alone = c10d.GroupMember.WORLD in _strict if backend is None else str(backend).lower() == "nccl"
+                _believe_nccl(made, alone=alone)
             return made
 
         return group
+
+    def refuses_host(original: Any) -> Any:
+        def collective(*args: Any, **kwargs: Any) -> Any:
+            if _strict:
+                group = kwargs.get("group", next((arg for arg in args if isinstance(arg, _Group)), None))
+                if (c10d.GroupMember.WORLD if group is None else group) in _strict:
+                    _refuse_host(args, kwargs)
+            return original(*args, **kwargs)
+
+        return collective
 
     def is_nccl(group: Any) -> bool:
         found = group if group is not None else c10d.GroupMember.WORLD
@@ -247,6 +288,8 @@ def install(patches: Patches) -> None:
         return destroy
 
     _install_coalescing(patches, is_nccl)
+    for name in _ON_DEVICE_ONLY:
+        everywhere(name, refuses_host)
     everywhere("init_process_group", init_process_group)
     everywhere("destroy_process_group", destroy_process_group)
     everywhere("new_group", new_group)

@@ -20,17 +20,41 @@ def compile(model: Any = None, **kwargs: Any) -> Any:
         _said.add(NOTICE)
         print(NOTICE, file=sys.stderr)
     if model is None:
-        return lambda decorated: decorated
-    return model
+        return lambda decorated: _compiled(decorated)
+    return _compiled(model)
+
+
+class _AsItIs:
+    """What torch's class for compiled modules asks to compile their calls."""
+
+    _hooks = None
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+
+def _compiled(model: Any) -> Any:
+    """A module in the class that torch puts around compiled ones: programs unwrap it, and its state has other names."""
+    if not isinstance(model, torch.nn.Module):
+        return model
+    from torch._dynamo import OptimizedModule
+
+    made = OptimizedModule(model, _AsItIs())
+    made._torchdynamo_orig_callable = model.forward
+    return made
+
+
+def _optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """`torch._dynamo.optimize(backend)(function)`."""
+    return lambda decorated: compile(decorated)
 
 
 def install(patches: Patches) -> None:
     """Replaces the compiler's entrances."""
     patches.replace(torch, "compile", compile)
-    original: Callable[..., Any] = torch.nn.Module.compile
 
     def compile_in_place(self: torch.nn.Module, *args: Any, **kwargs: Any) -> None:
         compile(self)
 
     patches.wrap(torch.nn.Module, "compile", lambda _: compile_in_place)
-    del original
+    patches.after_import("torch._dynamo", lambda module: patches.replace(module, "optimize", _optimize))

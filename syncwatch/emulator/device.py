@@ -43,6 +43,7 @@ class _Device:
             libraries,
             pinned,
             processes,
+            recurrent,
             serialization,
             tensor_api,
             wrappers,
@@ -61,6 +62,7 @@ class _Device:
                 autocast,
                 collectives,
                 compiling,
+                recurrent,
             ):
                 area.install(self._patches)
         except BaseException:

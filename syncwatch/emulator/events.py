@@ -7,12 +7,14 @@ around it, so that both tell the same story.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import torch
 
+from syncwatch.emulator.layouts import CONVERSIONS, conversion_waits
 from syncwatch.emulator.values import BACKEND, value_of
 from syncwatch.facts import by_leaf, by_name, predict
 from syncwatch.facts.describe import Arg, Call
@@ -20,6 +22,7 @@ from syncwatch.facts.observe import describe, describe_call
 from syncwatch.facts.table import Fact, judge
 from syncwatch.model import Kind
 from syncwatch.runtime import scope
+from syncwatch.runtime.cuda.clocks import Opened
 from syncwatch.runtime.cuda.naming import BACKWARD, Named, Trail, named, trail
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink
@@ -32,6 +35,8 @@ _USUAL_WAITS = {
     "aten._linalg_eigvals": 2,
     "aten.linalg_matrix_exp": 6,
 }
+# Operations of passes backward alone, which the table of facts leaves out; measured in the same way.
+BACKWARD_WAITS = {"aten._ctc_loss_backward.default": (3, Kind.UPLOAD)}
 _INDEXING = "torch.Tensor.__getitem__"
 
 
@@ -63,6 +68,15 @@ class Events:
         self.listening = False
         self._sink = None
 
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Nobody is told of what happens in this block: the program did not ask for it."""
+        sink, self._sink = self._sink, None
+        try:
+            yield
+        finally:
+            self._sink = sink
+
     def api(self, op: str, *args: Any) -> None:
         """The program called a function of torch.cuda that waits by definition."""
         sink = self._sink
@@ -84,6 +98,15 @@ class Events:
         if sink is None or not _concerns_host(op, args, kwargs):
             return
         name = str(op)
+        if name in BACKWARD_WAITS:
+            self.report(sys._getframe(1), *BACKWARD_WAITS[name])
+            return
+        if name in CONVERSIONS:
+            known_waits = conversion_waits(name, args[0])
+            if known_waits is not None:
+                if known_waits:
+                    self.report(sys._getframe(1), known_waits, Kind.DYNAMIC_SHAPE)
+                return
         fact = self._facts.get(op)
         if fact is None:
             fact = self._facts[op] = by_leaf(name)
@@ -115,8 +138,9 @@ class Events:
         around = trail(frame, self._frames).innermost
         known = None if around is None else predict(around.op, describe_call(around.args, around.kwargs))
         if around is not None and known is not None and known.waits:
-            # of the whole call, of which some have been seen
-            return max(1, known.waits - (self._counted if self._counting == around.start else 0))
+            # of the whole call, of which some have been seen, and some may come as operations of their own
+            counted = self._counted if self._counting == around.start else 0
+            return max(1, known.waits - counted - _still_to_come(name, around))
         return _USUAL_WAITS.get(name.removesuffix(".default"), 1)
 
     def report(self, frame: FrameType | None, waits: int = 1, kind: Kind | None = None) -> None:
@@ -156,8 +180,29 @@ class Events:
             name = named(way)
             if kind is not None and _knows_better(name, kind):
                 name = name._replace(kind=kind)
-            self._names[key] = name
+            self._names[key] = name = _public(name, way)
         return name
+
+
+def _public(name: Named, way: Trail) -> Named:
+    """`name`, where it is that of a private method, with the public one that called it."""
+    owner, _, method = name.op.rpartition(".")
+    if not method.startswith("_") or method.startswith("__"):
+        return name
+    methods = [frame.f_code.co_name for frame in way.frames]
+    if method in methods:
+        for outer in methods[methods.index(method) + 1 :]:
+            if not outer.startswith("_"):
+                return name._replace(op=f"{owner}.{outer}")
+    return name
+
+
+def _still_to_come(name: str, around: Opened) -> int:
+    """Waits of the public call that follow this operation: the mean of ctc_loss uploads the targets' lengths."""
+    if name != "aten._ctc_loss.default" or around.op != "torch.nn.functional.ctc_loss":
+        return 0
+    reduction = around.kwargs.get("reduction", around.args[5] if len(around.args) > 5 else "mean")
+    return int(reduction == "mean")
 
 
 def _knows_better(name: Named, kind: Kind) -> bool:

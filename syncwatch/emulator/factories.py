@@ -5,6 +5,7 @@ The other factories (`torch.zeros(…, device="cuda")`) reach the device's kerne
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,11 +15,13 @@ from torch.utils import _device
 from torch.utils._device import DeviceContext
 
 from syncwatch.emulator import placement
+from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.gpus import check_number
 from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.tensor_api import native, number
 from syncwatch.emulator.values import NATIVE, emulated, index_of, value_of
+from syncwatch.model import Kind
 
 _FUNCTIONS = (
     "tensor",
@@ -101,6 +104,8 @@ def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
         requires_grad = kwargs.pop("requires_grad", False)
         kwargs["device"] = "cpu"
         made = original([_value(part) for part in tensor_list], *args, **kwargs)
+        if any(not isinstance(part, torch.Tensor) or value_of(part) is None for part in tensor_list):
+            EVENTS.report(sys._getframe(0), 1, Kind.UPLOAD)  # put together on the host, and copied at once
         return emulated(made, number(named)).requires_grad_(requires_grad)
 
     return nested_tensor

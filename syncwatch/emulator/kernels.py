@@ -16,7 +16,7 @@ from torch._C import TensorBase
 
 from syncwatch.emulator import placement, random
 from syncwatch.emulator.capture import CAPTURE
-from syncwatch.emulator.events import EVENTS
+from syncwatch.emulator.events import BACKWARD_WAITS, EVENTS
 from syncwatch.emulator.gpus import GPUS
 from syncwatch.emulator.stops import explained
 from syncwatch.emulator.values import ALLOCATED, BACKEND, INDEX, VALUE, emulated, emulated_beside, refresh, value_of
@@ -329,6 +329,8 @@ def _may_wait(op: Any) -> bool:
     """Whether the table of facts knows a case in which this operation waits."""
     from syncwatch.facts import by_leaf
 
+    if str(op) in BACKWARD_WAITS:
+        return True
     fact = by_leaf(str(op).removesuffix(".default")) or by_leaf(str(op))
     return fact is not None and any(case.kind is not None for case in fact.cases)
 

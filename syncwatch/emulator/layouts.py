@@ -5,6 +5,7 @@ These need a class of their own: torch makes plain tensors of the backend with s
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,9 @@ import torch
 from torch._C import TensorBase
 
 from syncwatch.emulator.values import INDEX, NATIVE, VALUE
+from syncwatch.model import Kind
 
+_PRODUCTS = frozenset([torch.ops.aten.mm.default, torch.ops.aten.addmm.default])
 _to_copy = torch.ops.aten._to_copy.default
 _make = TensorBase._make_wrapper_subclass
 
@@ -39,6 +42,28 @@ def compressed_to_device(
     parts = [ends.cuda(index), places.cuda(index), move(tensor.detach().values())]
     made = torch.sparse_compressed_tensor(*parts, size=tensor.shape, layout=tensor.layout)
     return made.requires_grad_(tensor.requires_grad and tensor.is_leaf)
+
+
+# operations that turn one layout into another
+CONVERSIONS = frozenset(
+    [
+        "aten._to_sparse.default",
+        "aten._to_sparse.sparse_dim",
+        "aten._to_sparse_csr.default",
+        "aten._to_sparse_csc.default",
+    ]
+)
+
+
+def conversion_waits(name: str, tensor: torch.Tensor) -> int | None:
+    """How often the host waits while a sparse tensor gets another layout, as measured; None for dense ones.
+
+    Only between rows and columns does the number of elements have to be counted.
+    """
+    if tensor.layout is torch.strided or tensor.layout in (torch.sparse_bsr, torch.sparse_bsc):
+        return None
+    across = {torch.sparse_csr: "_csc", torch.sparse_csc: "_csr"}.get(tensor.layout)
+    return int(across is not None and name.startswith(f"aten._to_sparse{across}"))
 
 
 class LayoutTensor(torch.Tensor):  # type: ignore[misc]
@@ -72,11 +97,14 @@ class LayoutTensor(torch.Tensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_dispatch__(cls, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from syncwatch.emulator.events import EVENTS
         from syncwatch.emulator.kernels import kernel_of
 
         kwargs = kwargs or {}
         if op is _to_copy and kwargs.get("layout") is torch.sparse_coo and isinstance(args[0], cls):
             kwargs = {**kwargs, "layout": args[0].layout}  # torch knows of one sparse layout: see emulated_layout
+        if op in _PRODUCTS and any(isinstance(arg, cls) and arg.layout is torch.sparse_csc for arg in args):
+            EVENTS.report(sys._getframe(0), 1, Kind.STREAM_WAIT)  # it is turned into rows first, as measured
         return kernel_of(op)(*args, **kwargs)
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.patching import Patches, named_like
 from syncwatch.emulator.pinned import is_pinned, pin
+from syncwatch.model import Kind
 
 
 class _Pinning(TorchDispatchMode):  # type: ignore[misc]
@@ -36,6 +38,8 @@ def _install_unused_parameters(patches: Patches) -> None:
         original_init(self, *args, **kwargs)
         if self.find_unused_parameters:
             reducers.add(self)
+        if self.device_type == "cuda":
+            _passes[self.logger] = -1
 
     def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
         if not reducers:
@@ -78,7 +82,33 @@ def _install_device_numbers(patches: Patches) -> None:
         patches.after_import(name, change)
 
 
+_passes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # of replicas' loggers, before this one
+
+
+def _install_statistics(patches: Patches) -> None:
+    """DistributedDataParallel reads the times of its last pass before the next: four spans between two events each.
+
+    It does so in the first ten passes after the first, and in each hundredth.
+    """
+    logger = getattr(torch.distributed, "Logger", None)
+    if logger is None:
+        return
+
+    def noted(original: Any) -> Any:
+        def set_runtime_stats_and_log(self: Any) -> None:
+            if self in _passes:
+                done = _passes[self] = _passes[self] + 1
+                if 0 < done <= 10 or (done and done % 100 == 0):
+                    EVENTS.report(sys._getframe(0), 8, Kind.EVENT_WAIT)
+            original(self)
+
+        return set_runtime_stats_and_log
+
+    patches.wrap(logger, "set_runtime_stats_and_log", noted)
+
+
 def install(patches: Patches) -> None:
     """Helps DataParallel, DistributedDataParallel and FullyShardedDataParallel."""
     _install_unused_parameters(patches)
+    _install_statistics(patches)
     _install_device_numbers(patches)

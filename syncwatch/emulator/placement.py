@@ -70,6 +70,8 @@ def rule_for(op: Any) -> Check:
         return _indices
     if name in _MIXED or not op._schema.name.startswith("aten::"):
         return _anything
+    if name in ("convolution", "_convolution"):
+        return _convolved
     pointwise = torch.Tag.pointwise in op.tags
     names = [arg.name for arg in op._schema.arguments]
 
@@ -105,6 +107,13 @@ def refuse_device_lengths(args: Sequence[Any]) -> None:
 
 def _where(tensor: torch.Tensor) -> str:
     return str(tensor.device) if value_of(tensor) is None else f"cuda:{index_of(tensor)}"
+
+
+def _convolved(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    given, weight, bias = args[:3]
+    for what, tensor in (("weight", weight), ("bias", bias)):
+        if isinstance(tensor, torch.Tensor) and (value_of(tensor) is None) != (value_of(given) is None):
+            raise RuntimeError(f"Input type ({given.type()}) and {what} type ({tensor.type()}) should be the same")
 
 
 def _anything(args: Sequence[Any], kwargs: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from syncwatch.emulator.patching import Patches
 from syncwatch.emulator.placement import CURRENT
 from syncwatch.emulator.tensor_api import number
 from syncwatch.emulator.values import VALUE, emulated, index_of, value_of
+from syncwatch.model import Kind
 
 GPU: Final = "_syncwatch_gpu"  # on the memory of a value while it travels: the number of its GPU
 _storage_of = TensorBase.untyped_storage
@@ -114,6 +115,8 @@ def _restore(storage: Any, location: str) -> Any:
             f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {GPUS.count}. "
             "Please use torch.load with map_location to map your storages to an existing device."
         )
+    if storage.nbytes():
+        EVENTS.report(sys._getframe(0), 1, Kind.UPLOAD)
     return _marked(storage, index)
 
 
@@ -165,7 +168,7 @@ def _reads_storages(original: Any, op: str) -> Any:
         finally:
             count, SAVING.storages = len(SAVING.storages), None
             if count:
-                EVENTS.report(sys._getframe(0), count)
+                EVENTS.report(sys._getframe(0), count, Kind.TENSOR_READ)
 
     return save
 
@@ -205,9 +208,28 @@ def install(patches: Patches) -> None:
     def to_host(self: Any) -> Any:
         if getattr(self, GPU, None) is None:
             return self
-        if SAVING.storages is not None:
+        if SAVING.storages is None:
+            EVENTS.report(sys._getframe(0), 1, Kind.TENSOR_READ)
+        elif self.nbytes():
             SAVING.storages.add(self._cdata)
         return _copy(self)
+
+    original_tolist = torch.UntypedStorage.tolist
+
+    def tolist(self: Any) -> Any:
+        if getattr(self, GPU, None) is not None:
+            EVENTS.report(sys._getframe(0), len(self), Kind.STREAM_WAIT)  # byte by byte
+        return original_tolist(self)
+
+    original_cuda = torch.UntypedStorage.cuda
+
+    def to_device(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        if getattr(self, GPU, None) is None and self.nbytes():
+            EVENTS.report(sys._getframe(0), 1, Kind.STREAM_WAIT)
+        return original_cuda(self, device, non_blocking)
+
+    patches.set(torch.UntypedStorage, "tolist", tolist)
+    patches.set(torch.UntypedStorage, "cuda", to_device)
 
     def clone(self: Any) -> Any:
         made, index = _copy(self), getattr(self, GPU, None)
@@ -224,7 +246,7 @@ def install(patches: Patches) -> None:
     write_file = torch.UntypedStorage._write_file
 
     def write(self: Any, *args: Any) -> Any:  # what pickle uses
-        if SAVING.storages is not None and getattr(self, GPU, None) is not None:
+        if SAVING.storages is not None and getattr(self, GPU, None) is not None and self.nbytes():
             SAVING.storages.add(self._cdata)
         return write_file(self, *args)
 

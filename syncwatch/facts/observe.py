@@ -141,7 +141,7 @@ def _describe_object(value: Any) -> Arg:
         tensors = [*value.parameters(), *value.buffers()]
         device = tensors[0].device.type if tensors else "cpu"
         attrs = {"training": Arg("bool", value=value.training), "tensors": Arg("number", value=len(tensors))}
-        for name in ("enable_nested_tensor", "momentum", "track_running_stats", "n_averaged"):
+        for name in ("enable_nested_tensor", "momentum", "track_running_stats", "n_averaged", "reduction"):
             if hasattr(value, name):
                 attrs[name] = describe(getattr(value, name))
         if isinstance(value, torch.nn.parallel.DistributedDataParallel):

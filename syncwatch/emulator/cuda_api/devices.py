@@ -104,6 +104,8 @@ def install(patches: Patches) -> None:
         if hasattr(cuda, name):
             patches.replace(cuda, name, answer)
     patches.set(cuda, "_initialized", True)  # torch itself keeps the states of the device's generators just then
+    if not torch.backends.cuda.is_built():
+        patches.set(torch.backends.cuda, "cufft_plan_cache", _PlanCaches())
     patches.set(torch.backends.cuda, "is_built", lambda: True)
     # a CUDA build has cuDNN, which knows nothing of our tensors; a CPU build warns of its absence
     patches.wrap(torch.backends.cudnn, "is_acceptable", _acceptable)
@@ -116,6 +118,27 @@ def install(patches: Patches) -> None:
     if torch.version.cuda is None:
         patches.set(torch.version, "cuda", "12.8")
     _install_profilers(patches)
+
+
+class _PlanCache:
+    """`torch.backends.cuda.cufft_plan_cache[0]`: no plan is ever made."""
+
+    size = 0
+    max_size = 4096
+
+    def clear(self) -> None: ...
+
+
+class _PlanCaches(_PlanCache):
+    """The caches of all GPUs; used as one, that of the current GPU."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, _PlanCache] = {}
+
+    def __getitem__(self, device: Any) -> _PlanCache:
+        index = number(device)
+        check_number(index)
+        return self._made.setdefault(index, _PlanCache())
 
 
 def _acceptable(original: Any) -> Any:

@@ -84,6 +84,7 @@ def _pairs() -> list[tuple[str, str | None, str | None, Any]]:
         (tunable + "get_rotating_buffer_size", tunable + "set_rotating_buffer_size", None, 0),
         ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit", None, 10),
         ("_cuda_get_conv_benchmark_empty_cache", "_cudnn_set_conv_benchmark_empty_cache", None, True),
+        ("_get_linalg_preferred_backend", "_set_linalg_preferred_backend", None, torch._C._LinalgBackend.Default),
         ("_cuda_get_sync_debug_mode", "_cuda_set_sync_debug_mode", None, 0),
         ("_cuda_getMemoryMetadata", "_cuda_setMemoryMetadata", None, ""),
     ]

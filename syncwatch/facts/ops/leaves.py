@@ -78,6 +78,14 @@ def _index_host(bound: Bound) -> Verdict:
     return all_of(iter((is_cuda(bound.get("input")), any_of(on_host))))
 
 
+def _host_indices(bound: Bound) -> int | None:
+    """Each index tensor in host memory is uploaded by itself."""
+    indices = bound.get("indices")
+    if indices is None or indices.items is None:
+        return None
+    return max(1, sum(item.sort == "tensor" and is_host(item) is True for item in indices.items))
+
+
 def _host_number(bound: Bound) -> Verdict:
     values = bound.get("values")
     if values is None:
@@ -188,13 +196,16 @@ FACTS = (
     ),
     leaf("normal.Tensor_Tensor normal.float_Tensor", "mean std", reads(on_cuda("std") & tensor("std"), waits=2)),
     leaf(
-        "index _unsafe_index", "input indices", sizes_by_data(_mask, instead=WHERE), uploads(_host, instead=INDEX_ONCE)
+        "index _unsafe_index",
+        "input indices",
+        sizes_by_data(_mask, instead=WHERE),
+        uploads(_host, waits=_host_indices, instead=INDEX_ONCE),
     ),
     leaf(
         "index_put index_put_ _index_put_impl_ _unsafe_index_put",
         "input indices values accumulate",
         sizes_by_data(_put_mask, instead=WHERE),
-        uploads(_host, instead=INDEX_ONCE),
+        uploads(_host, waits=_host_indices, instead=INDEX_ONCE),
         uploads(_put_value, instead="give the value as a tensor on the device"),
     ),
     leaf("where.self", "condition input other", uploads(_where_host, waits=_where_waits)),

@@ -31,7 +31,19 @@ def forward(*names: str) -> tuple[str, ...]:
 
 
 def _lengths_waits(bound: Bound) -> int | None:
-    """ctc_loss: two lengths go to the host where they are on the device, and its own tables come back."""
+    """ctc_loss: two lengths go to the host where they are on the device, and its own tables come back.
+
+    The mean, which divides by the lengths of the targets, uploads these once more.
+    """
+    module = bound.get("module")
+    reduction = bound.get("reduction") if module is None else module.attrs.get("reduction")
+    known = _kernel_waits(bound)
+    if known is None or reduction is None or reduction.value == "mean":
+        return known
+    return known - 1 if isinstance(reduction.value, str) else None
+
+
+def _kernel_waits(bound: Bound) -> int | None:
     on_device, targets = is_cuda(bound.get("input_lengths")), bound.get("targets")
     if on_device is None or targets is None or (targets.dim == 1 and _itemsize(targets) != 8):
         return None  # cuDNN's kernel may take it: one wait, or one for each length where those are on the device
@@ -143,7 +155,7 @@ FACTS = (
     ),
     fact(
         functional("ctc_loss"),
-        "log_probs targets input_lengths target_lengths",
+        "log_probs targets input_lengths target_lengths blank reduction",
         _lengths_needed,
         instead=_CTC,
     ),

@@ -70,6 +70,10 @@ def _named(device: str) -> Condition:
     return Condition(f"it goes to {where}", test, f"it does not go to {where}")
 
 
+# a sparse tensor goes part by part: its indices (two of them, where one dimension is compressed) and its values
+_PARTS = {"sparse_coo": 2, "sparse_csr": 3, "sparse_csc": 3, "sparse_bsr": 3, "sparse_bsc": 3}
+
+
 def _tensors(bound: Bound) -> int | None:
     """How many copies a transfer makes: one, or one for each parameter and buffer of a module."""
     arg = bound.get("input")
@@ -78,7 +82,8 @@ def _tensors(bound: Bound) -> int | None:
         return number if isinstance(number, int) else None
     if arg is not None and arg.sort == "mapping":
         return None
-    return 1
+    layout = arg.attrs["layout"].value if arg is not None and "layout" in arg.attrs else "strided"
+    return _PARTS.get(layout, 1) if isinstance(layout, str) else 1
 
 
 def outgoing(target: Condition) -> Case:
