@@ -23,7 +23,7 @@ from syncwatch.facts.table import Fact, judge
 from syncwatch.model import Kind
 from syncwatch.runtime import scope
 from syncwatch.runtime.cuda.clocks import Opened
-from syncwatch.runtime.cuda.naming import BACKWARD, Named, Trail, named, trail
+from syncwatch.runtime.cuda.naming import BACKWARD, Named, Trail, named, trail, what_is_called
 from syncwatch.runtime.frames import Frames
 from syncwatch.runtime.source import Sink
 
@@ -172,7 +172,7 @@ class Events:
         key = (
             None if caller is None else (caller.f_code, caller.f_lasti),
             None if way.innermost is None else way.innermost.op,
-            way.frames[-1].f_code if way.frames else None,
+            what_is_called(way),
             kind,
         )
         name = self._names.get(key)

@@ -53,6 +53,23 @@ def test_a_wait_without_a_wrapper_is_counted_and_has_no_time(cuda, blocking):
     assert site.wait_ms is None
 
 
+@pytest.mark.skipif(not hasattr((lambda: 0).__code__, "co_positions"), reason="Python 3.10 knows no expressions")
+def test_one_line_that_calls_one_thing_after_another_has_a_name_for_each(cuda, blocking):
+    for name in ("relu", "gelu"):
+        blocking(torch.nn.functional, name)
+    for name in ("equal", "allclose"):
+        blocking(torch, name)
+    x = torch.ones(2)
+    with syncwatch.watch() as report:
+        for layer in (torch.nn.ReLU(), torch.nn.GELU(), torch.nn.ReLU()):
+            layer(x)
+        functions = [torch.equal, torch.allclose, torch.equal]
+        for function in functions:
+            function(x, x)
+    counts = {site.op: site.count for site in report.sites}
+    assert counts == {"torch.nn.ReLU.forward": 2, "torch.nn.GELU.forward": 1, "torch.equal": 2, "torch.allclose": 1}
+
+
 def test_the_outermost_torch_function_gives_the_name(cuda, blocking):
     blocking(torch.Tensor, "__bool__", ms=4.0)
     parameter = torch.nn.Parameter(torch.ones(2))

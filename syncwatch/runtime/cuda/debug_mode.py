@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
-from syncwatch.runtime.cuda.naming import Named, named, start_of, trail
+from syncwatch.runtime.cuda.naming import Named, called_variable, named, start_of, trail, what_is_called
 from syncwatch.runtime.frames import Frames, Owner
 from syncwatch.runtime.patching import Patches
 from syncwatch.runtime.source import Sink
@@ -196,13 +196,13 @@ class DebugModeHook:
         key: object = (
             None if caller is None else (id(caller.f_code), caller.f_lasti),
             None if way.innermost is None else _directed(way.innermost.op, way.innermost.args),
-            id(way.frames[-1].f_code) if way.frames else None,
+            what_is_called(way),
         )
         name = self._names.get(key)
         if name is None:
             name = self._names[key] = named(way)
-            self._codes += [seen.f_code for seen in (*way.frames[-1:], caller) if seen is not None]
-        if direct and by_user and caller is not None:
+            self._codes += [seen.f_code for seen in (*way.frames, caller) if seen is not None]
+        if direct and by_user and caller is not None and (op is not None or called_variable(caller) is None):
             self._names[id(caller.f_code), caller.f_lasti, op] = name
         # with nothing but torch on the way, the user's line is all there is to say
         return name, caller if by_user and caller is not None else frame, start_of(way)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -96,8 +96,48 @@ def start_of(way: Trail) -> float | None:
     return way.innermost.start
 
 
+def what_is_called(way: Trail) -> Hashable:
+    """What tells the calls at one place of the source apart, where their names may be kept.
+
+    That is the torch function that was called, for a method with the class of its object (a loop calls one layer after
+    another, or one optimizer), and what the variable holds that is called.
+    """
+    function: Hashable = None
+    for frame in reversed(way.frames):
+        code = frame.f_code
+        if id(code) in WRAPPERS:
+            return id(code)
+        if code.co_name not in _PASS_ON and not code.co_name.startswith("<"):
+            method = code.co_varnames[:1] == ("self",)
+            function = (id(code), type(frame.f_locals.get("self")) if method else None)
+            break
+    variable = None if way.caller is None else called_variable(way.caller)
+    if variable is None or way.caller is None:
+        return function
+    value = look_up(variable, way.caller)
+    while isinstance(value, functools.partial):
+        value = value.func
+    return function, type(value), getattr(value, "__qualname__", None)
+
+
+def called_variable(frame: FrameType) -> ast.Name | None:
+    """The local variable that the frame calls just now: it may hold another function each time."""
+    key = (id(frame.f_code), frame.f_lasti)
+    known = _CALLED.get(key)
+    if known is None:
+        expression = expression_of(frame)
+        callee = expression.func if isinstance(expression, ast.Call) else None
+        local = isinstance(callee, ast.Name) and callee.id in frame.f_locals
+        known = _CALLED[key] = (frame.f_code, callee if isinstance(callee, ast.Name) and local else None)
+    return known[1]
+
+
+# by place: the code, kept since its identity is part of the key, and the variable
+_CALLED: dict[tuple[int, int], tuple[CodeType, ast.Name | None]] = {}
+
+
 def named(way: Trail) -> Named:
-    """The public name and the kind. Slow: call it once per site."""
+    """The public name and the kind. Slow: call it once per site, and for each thing that is called there."""
     candidates = list(_candidates(way))
     op = candidates[0][0] if candidates else "torch"
     if op in BACKWARD and torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled():
