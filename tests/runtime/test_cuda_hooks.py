@@ -217,9 +217,6 @@ def test_a_static_graph_asks_for_unused_parameters_once(replicas):
 
 
 def test_blocking_launches_are_named_as_a_limit(cuda, monkeypatch):
-    with syncwatch.watch() as report:
-        pass
-    assert report.limits == []
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     with syncwatch.watch() as report:
         pass
@@ -425,6 +422,43 @@ def test_wrappers_linger_between_the_calls_of_a_decorated_step(cuda, monkeypatch
     with pytest.raises(syncwatch.SyncBudgetExceeded):
         step(times=2)
     assert torch.Tensor.item is before
+
+
+def test_while_wrappers_linger_warnings_and_the_mode_are_the_programs_own(cuda, monkeypatch):
+    from syncwatch.runtime.cuda import lingering
+
+    monkeypatch.setattr(lingering, "SOONEST", 3600.0)
+    monkeypatch.setattr(lingering, "SOON", 3600.0)
+
+    @syncwatch.watch
+    def step():
+        cuda.wait(1.0)
+
+    before = torch.Tensor.item, warnings._showwarnmsg, list(warnings.filters)
+    for _ in range(8):
+        step()
+    assert torch.Tensor.item is not before[0]
+    with pytest.warns(UserWarning, match="my own"):
+        warnings.warn("my own", stacklevel=1)
+    with pytest.warns(UserWarning, match="called a synchronizing CUDA operation, as they say"):
+        warnings.warn("called a synchronizing CUDA operation, as they say", stacklevel=1)
+    assert cuda._cuda_get_sync_debug_mode() == cuda.mode == 0
+    cuda._cuda_set_sync_debug_mode(1)
+    assert cuda._cuda_get_sync_debug_mode() == cuda.mode == 1
+    with pytest.warns(UserWarning, match="synchronizing") as shown:
+        step()  # the program wants to see its waits too
+    assert (len(shown), step.watch.report.count, cuda.mode) == (1, 1, 1)
+    assert (torch.Tensor.item, warnings._showwarnmsg) == before[:2]  # so nothing lingers now
+    cuda._cuda_set_sync_debug_mode(0)
+    for _ in range(8):
+        step()
+    warnings.resetwarnings()
+    warnings.simplefilter("error")
+    step()
+    assert step.watch.report.count == 1
+    with syncwatch.watch():
+        pass
+    assert warnings.filters == [("error", None, Warning, None, 0)]
 
 
 def test_wrappers_that_linger_go_by_themselves(cuda):

@@ -25,8 +25,8 @@ from syncwatch.runtime.source import Sink
 # torch 2.0 to 2.13 say the first; earlier versions said the second
 SYNC_TEXT = "called a synchronizing CUDA operation"
 _SYNC_STARTS = (SYNC_TEXT, "called a synchronizing operation")
-_SYNC_PATTERN = "called a synchronizing "
 _PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
+_PATTERN = f"called a synchronizing |{_PROTOTYPE_TEXT}"
 _WARN, _ERROR = 1, 2
 _SOON = 1.0  # seconds
 _BOTH_WAYS = frozenset({"torch.Tensor.to", "torch.Tensor.copy_", "torch.Tensor.type_as"})  # to the device or from it
@@ -52,12 +52,11 @@ class DebugModeHook:
         self._set_mode: Any = None
         self._program_mode = 0  # what the program itself has asked torch for
 
-    # -- arming: at each call of a decorated function, so everything that can be prepared is
+    # -- arming: what stays between the calls of a busy decorated function, and what is done at each call
 
     def install(self, sink: Sink) -> None:
-        """See `Hook.install`."""
+        """See `Hook.install`. Torch reports only after `wake`."""
         binding = self._binding
-        self._sink = sink
         self._set_mode = binding._cuda_set_sync_debug_mode
         self._program_mode = binding._cuda_get_sync_debug_mode()
         self._show = warnings._showwarnmsg  # type: ignore[attr-defined]
@@ -65,19 +64,30 @@ class DebugModeHook:
         self._keep_filter_in_front()
         self._patches.set(binding, "_cuda_set_sync_debug_mode", self._program_sets_mode)
         self._patches.set(binding, "_cuda_get_sync_debug_mode", self._program_gets_mode)
+
+    def wake(self, sink: Sink) -> None:
+        """Torch reports its waits from now on, and `sink` is told."""
+        self._sink = sink
+        filters: Any = warnings.filters
+        if not filters or filters[0] is not self._filter:  # the program has changed them while we were at rest
+            self._put_in_front()
         self._set_mode(_WARN)
+
+    def rest(self) -> bool:
+        """Undoes `wake`. Returns whether the rest may stay as it is: the program does not use the mode itself."""
+        if self._sink is not None:
+            self._set_mode(self._program_mode)
+            self._sink = None
+        return self._program_mode == 0
 
     def uninstall(self) -> None:
         """See `Hook.uninstall`."""
-        if self._sink is None:
-            return
-        self._set_mode(self._program_mode)
+        self.rest()
         self._patches.undo()
         self._left = self._clock()
         self._take_out_filter(warnings.filters)
         while self._filter_lists:
             self._take_out_filter(self._filter_lists.pop())
-        self._sink = None
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -93,7 +103,9 @@ class DebugModeHook:
     def _show_warning(self, message: Any) -> None:
         """Stands in for `warnings._showwarnmsg`."""
         text = str(message.message)
-        if text.startswith(_SYNC_STARTS):
+        if self._sink is None:
+            self._show(message)
+        elif text.startswith(_SYNC_STARTS):
             self._seen(sys._getframe(1))
             if self._program_mode == _WARN:
                 self._show(message)
@@ -115,6 +127,8 @@ class DebugModeHook:
 
     def _program_sets_mode(self, mode: int) -> None:
         self._program_mode = mode
+        if self._sink is None:
+            self._set_mode(mode)
 
     def _program_gets_mode(self) -> int:
         return self._program_mode
@@ -123,7 +137,7 @@ class DebugModeHook:
         if self._filter is None or self._program_mode or self._clock() - self._left > _SOON:
             # Python forgets which warnings it has shown, also those that the program has asked torch for since we left.
             # Not at each call of a decorated step: what the program says once would be shown each time.
-            warnings.filterwarnings("always", message=_SYNC_PATTERN)
+            warnings.filterwarnings("always", message=_PATTERN)
             self._filter = warnings.filters[0]
         else:
             warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
@@ -142,14 +156,18 @@ class DebugModeHook:
             result = original(*args, **kwargs)
             filters: Any = warnings.filters
             if self._sink is not None and (not filters or filters[0] is not self._filter):
-                self._take_out_filter(filters)
-                filters.insert(0, self._filter)
-                if all(filters is not known for known in self._filter_lists):
-                    self._filter_lists.append(filters)
+                self._put_in_front()
             return result
 
         self._filter_changers[original] = changes_filters
         return changes_filters
+
+    def _put_in_front(self) -> None:
+        filters: Any = warnings.filters
+        self._take_out_filter(filters)
+        filters.insert(0, self._filter)
+        if all(filters is not known for known in self._filter_lists):
+            self._filter_lists.append(filters)
 
     def _take_out_filter(self, filters: Any) -> None:
         if filters and filters[0] is self._filter:

@@ -81,6 +81,7 @@ class CudaSource:
                 DataParallelHook(clock, marks, self._warnings.paused),
                 UnusedParametersHook(),
                 AllocatorHook(clock, marks),
+                self._warnings,
             ]
         )
         # these are of use before the device is set up
@@ -89,6 +90,7 @@ class CudaSource:
         self._sink: Sink | None = None
         self._armed = False
         self._checked = False
+        self._launches_block: bool | None = None
         self.present = True  # whether there is a device at all; known after `install`
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._wrappers.uninstall_in_child)
@@ -106,8 +108,9 @@ class CudaSource:
             self._checked = True
         self._sink = sink
         self._always.install(sink)
-        self.present = torch.cuda.is_initialized() or has_cuda()
-        if torch.cuda.is_initialized():
+        initialized = torch.cuda.is_initialized()
+        self.present = initialized or has_cuda()
+        if initialized:
             self._arm(sink)
         elif self.present:
             # runs while torch sets the device up; by then the program has imported what it imports
@@ -120,10 +123,12 @@ class CudaSource:
             if self._sink is not sink or self._armed:
                 return  # disarmed again before the device was set up
             self._armed = True
-            if os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0"):
+            if self._launches_block is None:  # CUDA looks there once
+                self._launches_block = os.environ.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+            if self._launches_block:
                 sink.limit(BLOCKING_LIMIT)
             self._wrappers.install(sink)
-            self._warnings.install(sink)
+            self._warnings.wake(sink)
 
     def uninstall(self, *, again: bool = False) -> None:
         """See `Source.uninstall`."""
@@ -131,8 +136,8 @@ class CudaSource:
             self._sink = None
             if self._armed:
                 self._armed = False
-                self._warnings.uninstall()
-                self._wrappers.uninstall(again=again)
+                unused = self._warnings.rest()
+                self._wrappers.uninstall(again=again and unused)
         self._always.uninstall(again=again)
 
 
