@@ -21,6 +21,9 @@ _NOQA = re.compile(
     r"#\s*noqa\s*:\s*(?P<codes>[A-Z][A-Z0-9]*[0-9]+(?:(?:\s*,\s*|\s+)[A-Z][A-Z0-9]*[0-9]+)*)(?P<rest>[^#]*)", re.I
 )
 _CODE = re.compile(r"[\w-]+")
+# what was meant for us and says it otherwise; prose that begins with our name goes on differently
+_WITHOUT_COLON = re.compile(r"#\s*syncwatch\s+ignore(?:-file)?\s*(?P<rest>\[[^#]*|$)", re.I)
+_BARE_CODE = re.compile(r"[\s:=(]*SW\d", re.I)
 
 
 class Comment(Protocol):
@@ -183,14 +186,17 @@ def _listed(codes: Sequence[str]) -> str:
 
 def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppression | None:
     ours = _OURS.search(comment.text)
-    match = ours or _NOQA.search(comment.text)
+    colon = ours or _WITHOUT_COLON.search(comment.text)
+    match = colon or _NOQA.search(comment.text)
     if match is None:
         return None
-    codes: Collection[str] = _CODE.findall(match["codes"] or "")
+    codes: Collection[str] = () if colon is not ours else _CODE.findall(match["codes"] or "")
     column = comment.column + match.start() + 1
     trouble = ""
     whole_file = False
-    if ours is None:
+    if colon is not ours:
+        trouble = "the colon after `syncwatch` is missing; write `# syncwatch: ignore[SW101] reason`"
+    elif ours is None:
         codes = [code for code in codes if own(code)]
         if not codes:
             return None
@@ -203,6 +209,8 @@ def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppressi
             trouble = "the suppression names no rule between its brackets"
         elif match["codes"] is None and match["rest"].lstrip().startswith("["):
             trouble = "the suppression's bracket is not closed"
+        elif match["codes"] is None and _BARE_CODE.match(match["rest"]):
+            trouble = "the suppression names its rule outside of brackets; write `# syncwatch: ignore[SW101] reason`"
     return Suppression(
         path=path,
         line=comment.line,
@@ -213,7 +221,7 @@ def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppressi
         first=0 if whole_file else comment.line,
         last=0 if whole_file else comment.line,
         text=match[0].rstrip(),
-        noqa=ours is None,
+        noqa=colon is None,
         trouble=trouble,
     )
 

@@ -160,6 +160,14 @@ def test_a_rule_that_is_not_in_use_is_not_called_unused(
         ("# syncwatch: ignore[SW999]", "the suppression names SW999, which is no rule"),
         ("# syncwatch: ignore[]", "the suppression names no rule between its brackets"),
         ("# syncwatch: ignore[SW101", "the suppression's bracket is not closed"),
+        (
+            "# syncwatch ignore[SW101]",
+            "the colon after `syncwatch` is missing; write `# syncwatch: ignore[SW101] reason`",
+        ),
+        (
+            "# syncwatch: ignore SW101",
+            "the suppression names its rule outside of brackets; write `# syncwatch: ignore[SW101] reason`",
+        ),
     ],
 )
 def test_a_comment_that_is_not_understood_is_reported(
