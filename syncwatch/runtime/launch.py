@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import types
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, TracebackType
@@ -22,10 +23,13 @@ class LaunchError(Exception):
 
 
 class Program(NamedTuple):
-    """A program ready to run. `name` is how messages call it."""
+    """A program ready to run. `name` is how messages call it.
+
+    Where it is no Python, `code` is the error that Python would end with.
+    """
 
     name: str
-    code: CodeType
+    code: CodeType | SyntaxError | ValueError
     main: types.ModuleType
     argv: list[str]
     path_entry: str
@@ -43,7 +47,12 @@ class Outcome(NamedTuple):
 
 
 def script(path: str, arguments: list[str]) -> Program:
-    """`python path arguments…`. Raises LaunchError where the file cannot be read or is no Python."""
+    """`python path arguments…`: a file, or a folder or archive with a `__main__`.
+
+    Raises LaunchError where it cannot be read, or has no `__main__`.
+    """
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        return _archive(path, arguments)
     try:
         source = Path(path).read_bytes()
     except OSError as error:
@@ -55,7 +64,15 @@ def script(path: str, arguments: list[str]) -> Program:
         __loader__=importlib.machinery.SourceFileLoader("__main__", path),
         __spec__=None,
     )
-    return Program(path, _compiled(source, os.path.abspath(path), path), main, [path, *arguments], _folder(path))
+    return Program(path, _compiled(source, os.path.abspath(path)), main, [path, *arguments], _folder(path))
+
+
+def _archive(path: str, arguments: list[str]) -> Program:
+    entry = os.path.abspath(path)
+    spec = importlib.machinery.PathFinder.find_spec("__main__", [entry])
+    if spec is None or spec.loader is None:
+        raise LaunchError(f"{path}: has no __main__.py; give the path of a Python program")
+    return Program(path, _code_of(spec), _main_of(spec), [path, *arguments], entry)
 
 
 def module(name: str, arguments: list[str]) -> Program:
@@ -68,27 +85,39 @@ def module(name: str, arguments: list[str]) -> Program:
             spec = importlib.util.find_spec(f"{name}.__main__")
     except (ImportError, AttributeError, ValueError) as error:
         raise LaunchError(f"-m {name}: cannot be found ({error})") from None
-    loader: Any = spec.loader if spec is not None else None
-    code = loader.get_code(spec.name) if spec is not None and hasattr(loader, "get_code") else None
+    code = None if spec is None else _code_of(spec)
     if spec is None or code is None:
         raise LaunchError(f"-m {name}: there is no such module, or it has no __main__; is it installed here?")
+    return Program(f"-m {name}", code, _main_of(spec), [spec.origin or name, *arguments], os.getcwd())
+
+
+def _code_of(spec: importlib.machinery.ModuleSpec) -> Any:
+    """The module's code, the error where it is no Python, None where its loader has no code."""
+    loader: Any = spec.loader
+    try:
+        return loader.get_code(spec.name) if hasattr(loader, "get_code") else None
+    except (SyntaxError, ValueError) as error:
+        return error.with_traceback(None)  # Python shows the line in question, and not who reads it
+
+
+def _main_of(spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
     main = types.ModuleType("__main__")
     main.__dict__.update(
         __file__=spec.origin,
         __cached__=spec.cached,
         __builtins__=__builtins__,
-        __loader__=loader,
+        __loader__=spec.loader,
         __package__=spec.parent,
         __spec__=spec,
     )
-    return Program(f"-m {name}", code, main, [spec.origin or name, *arguments], os.getcwd())
+    return main
 
 
-def _compiled(source: bytes, filename: str, shown: str) -> CodeType:
+def _compiled(source: bytes, filename: str) -> CodeType | SyntaxError | ValueError:
     try:
         return compile(source, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        raise LaunchError(f"{shown}: is no Python program ({error})") from None
+        return error.with_traceback(None)
 
 
 def _folder(path: str) -> str:
@@ -107,6 +136,8 @@ def run(program: Program, save: Callable[[], None]) -> Outcome:
     last_words = LastWords(save)
     last_words.arm()
     try:
+        if isinstance(program.code, Exception):
+            raise program.code
         exec(program.code, program.main.__dict__)
         _wait_for_threads()
     except SystemExit as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,39 @@ def test_a_traceback_is_the_programs_alone(tmp_path):
     assert "launch.py" not in err
     assert 'train.py", line 3, in <module>' in err
     assert session(tmp_path)["totals"]["count"] == 1
+
+
+def test_a_program_that_is_no_python_ends_as_python_would_end_it(tmp_path):
+    status, _, err = record(tmp_path, "x = = 1\n")
+    assert (status, "Traceback" in err) == (1, False)
+    shown = "line 1\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n"
+    assert err.partition("File")[2].partition(", ")[2].startswith(shown)
+    (tmp_path / "broken.py").write_text("x = = 1\n")
+    status, _, err = syncwatch(tmp_path, "run", "--device", "emulated", "-m", "broken")
+    assert (status, "Traceback" in err) == (1, False)
+    assert err.partition("File")[2].partition(", ")[2].startswith(shown)  # the first frame is the program's
+
+
+@pytest.mark.parametrize("archive", [False, True])
+def test_a_folder_or_an_archive_with_a_main_runs_as_python_runs_it(tmp_path, archive):
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    (folder / "__main__.py").write_text(
+        "import sys, fakegpu, helper\nfakegpu.item()\n"
+        "print(__name__, __file__, sys.argv, sys.path[0], __package__, __spec__.name, helper.y)\n"
+    )
+    (folder / "helper.py").write_text("y = 3\n")
+    name = "tool"
+    if archive:
+        shutil.make_archive(str(folder), "zip", folder)
+        name = "tool.zip"
+    status, out, err = syncwatch(tmp_path, "run", "--device", "emulated", name, "1")
+    assert status == 0, err
+    where = tmp_path / name
+    main = where / "__main__.py"
+    assert out.splitlines()[0] == f"__main__ {main} ['{name}', '1'] {where}  __main__ 3"
+    (site,) = session(tmp_path)["sites"]
+    assert (site["path"], site["line"]) == (f"{name}/__main__.py", 2)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
