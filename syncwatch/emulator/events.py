@@ -36,7 +36,7 @@ _USUAL_WAITS = {
     "aten.linalg_matrix_exp": 6,
 }
 # Operations of passes backward alone, which the table of facts leaves out; measured in the same way.
-BACKWARD_WAITS = {"aten._ctc_loss_backward.default": (3, Kind.UPLOAD)}
+BACKWARD_WAITS: dict[str, tuple[int | None, Kind]] = {"aten._ctc_loss_backward.default": (3, Kind.UPLOAD)}
 _INDEXING = "torch.Tensor.__getitem__"
 
 
@@ -94,44 +94,41 @@ class Events:
 
     def leaf(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """An operation of the dispatcher is about to run on the device."""
-        sink = self._sink
-        if sink is None or not _concerns_host(op, args, kwargs):
+        expected = None if self._sink is None else self._expected(op, args, kwargs)
+        if expected is None:
             return
+        waits, kind = expected
+        if waits is None:
+            waits = self._waits_by_data(str(op), sys._getframe(1))
+        if waits:
+            self.report(sys._getframe(1), waits, kind)
+
+    def would_wait(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the host is sure to wait for the device in this operation."""
+        expected = self._expected(op, args, kwargs)
+        return expected is not None and expected[0] != 0
+
+    def _expected(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int | None, Kind] | None:
+        """How often the host is sure to wait (None where the data decides), and for what."""
+        if not _concerns_host(op, args, kwargs):
+            return None
         name = str(op)
         if name in BACKWARD_WAITS:
-            self.report(sys._getframe(1), *BACKWARD_WAITS[name])
-            return
+            return BACKWARD_WAITS[name]
         if name in CONVERSIONS:
-            known_waits = conversion_waits(name, args[0])
-            if known_waits is not None:
-                if known_waits:
-                    self.report(sys._getframe(1), known_waits, Kind.DYNAMIC_SHAPE)
-                return
+            converting = conversion_waits(name, args[0])
+            if converting is not None:
+                return converting, Kind.DYNAMIC_SHAPE
         fact = self._facts.get(op)
         if fact is None:
             fact = self._facts[op] = by_leaf(name)
             if fact is None:
-                return
+                return None
         if name == "aten._to_copy.default" and kwargs.get("dtype") == args[0].dtype:
             kwargs = {key: value for key, value in kwargs.items() if key != "dtype"}  # torch names it in every copy
         call = Call(tuple(describe(arg) for arg in args), {key: _described(value) for key, value in kwargs.items()})
         known = judge(fact, name, call)
-        if not known.blocks or known.kind is None:
-            return
-        waits = known.waits if known.waits is not None else self._waits_by_data(name, sys._getframe(1))
-        if waits:
-            self.report(sys._getframe(1), waits, known.kind)
-
-    def would_wait(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the facts are sure that the host waits for the device in this operation."""
-        if not _concerns_host(op, args, kwargs):
-            return False
-        fact = by_leaf(str(op))
-        if fact is None:
-            return False
-        call = Call(tuple(describe(arg) for arg in args), {key: _described(value) for key, value in kwargs.items()})
-        known = judge(fact, str(op), call)
-        return bool(known.blocks) and known.kind is not None
+        return (known.waits, known.kind) if known.blocks and known.kind is not None else None
 
     def _waits_by_data(self, name: str, frame: FrameType) -> int:
         """How often an operation waits where the data decides: what the facts say of the public call around it."""
