@@ -13,6 +13,8 @@ from syncwatch.emulator.events import EVENTS
 from syncwatch.emulator.patching import Patches, named_like
 from syncwatch.emulator.pinned import is_pinned, pin
 from syncwatch.model import Kind
+from syncwatch.runtime.cuda.parallel import PASS_EVENTS
+from syncwatch.runtime.steps import wrap_backward
 
 
 class _Pinning(TorchDispatchMode):  # type: ignore[misc]
@@ -31,8 +33,7 @@ def _install_unused_parameters(patches: Patches) -> None:
     """DistributedDataParallel copies the map of used parameters through pinned memory at the end of backward."""
     reducers: weakref.WeakSet[Any] = weakref.WeakSet()
     ddp = torch.nn.parallel.DistributedDataParallel
-    graph = sys.modules["torch.autograd.graph"]
-    original_init, original_run = ddp.__init__, graph._engine_run_backward
+    original_init = ddp.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original_init(self, *args, **kwargs)
@@ -41,16 +42,17 @@ def _install_unused_parameters(patches: Patches) -> None:
         if self.device_type == "cuda":
             _passes[self.logger] = -1
 
-    def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-        if not reducers:
-            return original_run(*args, **kwargs)
-        with _Pinning():
-            return original_run(*args, **kwargs)
+    def pinning(original: Any) -> Any:
+        def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+            if not reducers:
+                return original(*args, **kwargs)
+            with _Pinning():
+                return original(*args, **kwargs)
+
+        return engine_run_backward
 
     patches.set(ddp, "__init__", named_like(init, original_init))
-    for name in ("torch.autograd.graph", "torch.autograd", "torch._tensor"):
-        if getattr(sys.modules[name], "_engine_run_backward", None) is original_run:
-            patches.set(sys.modules[name], "_engine_run_backward", engine_run_backward)
+    wrap_backward(patches, pinning)
 
 
 class _DeviceMeta(type):
@@ -86,7 +88,7 @@ _passes: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # of
 
 
 def _install_statistics(patches: Patches) -> None:
-    """DistributedDataParallel reads the times of its last pass before the next: four spans between two events each.
+    """DistributedDataParallel reads the times of its last pass before the next.
 
     It does so in the first ten passes after the first, and in each hundredth.
     """
@@ -99,7 +101,7 @@ def _install_statistics(patches: Patches) -> None:
             if self in _passes:
                 done = _passes[self] = _passes[self] + 1
                 if 0 < done <= 10 or (done and done % 100 == 0):
-                    EVENTS.report(sys._getframe(0), 8, Kind.EVENT_WAIT)
+                    EVENTS.report(sys._getframe(0), PASS_EVENTS, Kind.EVENT_WAIT)
             original(self)
 
         return set_runtime_stats_and_log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -46,22 +47,30 @@ class BackwardHook:
 
     def install(self, sink: Sink) -> None:
         """See `Source.install`."""
-        from torch.autograd import graph
 
-        # the one function that Tensor.backward, autograd.backward and autograd.grad go through
-        original = getattr(graph, "_engine_run_backward", None)
-        if original is None:
-            return
+        def noted(original: Callable[..., Any]) -> Callable[..., Any]:
+            def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+                with scope.backward_call(sys._getframe(1)):
+                    return original(*args, **kwargs)
 
-        def engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-            with scope.backward_call(sys._getframe(1)):
-                return original(*args, **kwargs)
+            return engine_run_backward
 
-        for name in ("torch.autograd.graph", "torch.autograd", "torch._tensor"):
-            module = sys.modules.get(name)
-            if getattr(module, "_engine_run_backward", None) is original:
-                self._patches.set(module, "_engine_run_backward", engine_run_backward)
+        wrap_backward(self._patches, noted)
 
     def uninstall(self) -> None:
         """See `Source.uninstall`."""
         self._patches.undo()
+
+
+def wrap_backward(patches: Patches, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replaces by `make(original)` what Tensor.backward, autograd.backward and autograd.grad all go through."""
+    from torch.autograd import graph
+
+    original = getattr(graph, "_engine_run_backward", None)
+    if original is None:
+        return
+    wrapper = make(original)
+    for name in ("torch.autograd.graph", "torch.autograd", "torch._tensor"):
+        module = sys.modules.get(name)
+        if getattr(module, "_engine_run_backward", None) is original:
+            patches.set(module, "_engine_run_backward", wrapper)

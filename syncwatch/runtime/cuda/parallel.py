@@ -23,7 +23,7 @@ from syncwatch.runtime.source import Sink
 DDP_LIMIT = "waits while DistributedDataParallel is set up are not counted: torch does not report them to Python"
 _OP = "torch.nn.parallel.DistributedDataParallel.forward"
 # measured: two events for each of four stretches of an iteration; sizes and order of the buckets
-_EVENTS, _COPIES = 8, 2
+PASS_EVENTS, _COPIES = 8, 2
 
 
 class DataParallelHook:
@@ -41,7 +41,7 @@ class DataParallelHook:
         distributed = getattr(torch._C, "_distributed_c10d", None)
         logger, reducer = getattr(distributed, "Logger", None), getattr(distributed, "Reducer", None)
         if present(logger, "set_runtime_stats_and_log") is not None and hasattr(logger, "_get_ddp_logging_data"):
-            self._wrap(sink, logger, "set_runtime_stats_and_log", Kind.EVENT_WAIT, _EVENTS, _iteration)
+            self._wrap(sink, logger, "set_runtime_stats_and_log", Kind.EVENT_WAIT, PASS_EVENTS, _iteration)
         if present(reducer, "_rebuild_buckets") is not None:
             self._wrap(sink, reducer, "_rebuild_buckets", Kind.TENSOR_READ, _COPIES, None)
 
