@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from syncwatch.runtime.cuda.clocks import WRAPPERS, Clock, Marks
+from syncwatch.runtime.cuda.lingering import SOON
 from syncwatch.runtime.cuda.naming import Named, called_variable, named, start_of, trail, what_is_called
 from syncwatch.runtime.frames import Frames, Owner
 from syncwatch.runtime.patching import Patches
@@ -28,7 +29,6 @@ _SYNC_STARTS = (SYNC_TEXT, "called a synchronizing operation")
 _PROTOTYPE_TEXT = "Synchronization debug mode is a prototype feature"
 _PATTERN = f"called a synchronizing |{_PROTOTYPE_TEXT}"
 _WARN, _ERROR = 1, 2
-_SOON = 1.0  # seconds
 _BOTH_WAYS = frozenset({"torch.Tensor.to", "torch.Tensor.copy_", "torch.Tensor.type_as"})  # to the device or from it
 
 
@@ -68,9 +68,7 @@ class DebugModeHook:
     def wake(self, sink: Sink) -> None:
         """Torch reports its waits from now on, and `sink` is told."""
         self._sink = sink
-        filters: Any = warnings.filters
-        if not filters or filters[0] is not self._filter:  # the program has changed them while we were at rest
-            self._put_in_front()
+        self._put_in_front()  # the program may have changed the filters while we were at rest
         self._set_mode(_WARN)
 
     def rest(self) -> bool:
@@ -134,14 +132,14 @@ class DebugModeHook:
         return self._program_mode
 
     def _keep_filter_in_front(self) -> None:
-        if self._filter is None or self._program_mode or self._clock() - self._left > _SOON:
+        if self._filter is None or self._program_mode or self._clock() - self._left > SOON:
             # Python forgets which warnings it has shown, also those that the program has asked torch for since we left.
             # Not at each call of a decorated step: what the program says once would be shown each time.
             warnings.filterwarnings("always", message=_PATTERN)
             self._filter = warnings.filters[0]
+            self._filter_lists.append(warnings.filters)  # type: ignore[arg-type]
         else:
-            warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
-        self._filter_lists.append(warnings.filters)  # type: ignore[arg-type]
+            self._put_in_front()
         for name in ("_add_filter", "resetwarnings"):
             original = getattr(warnings, name, None)
             if original is not None:
@@ -154,8 +152,7 @@ class DebugModeHook:
 
         def changes_filters(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            filters: Any = warnings.filters
-            if self._sink is not None and (not filters or filters[0] is not self._filter):
+            if self._sink is not None:
                 self._put_in_front()
             return result
 
@@ -164,6 +161,8 @@ class DebugModeHook:
 
     def _put_in_front(self) -> None:
         filters: Any = warnings.filters
+        if filters and filters[0] is self._filter:
+            return
         self._take_out_filter(filters)
         filters.insert(0, self._filter)
         if all(filters is not known for known in self._filter_lists):

@@ -114,10 +114,14 @@ def what_is_called(way: Trail) -> Hashable:
     variable = None if way.caller is None else called_variable(way.caller)
     if variable is None or way.caller is None:
         return function
-    value = look_up(variable, way.caller)
+    value = _behind_partials(look_up(variable, way.caller))
+    return function, type(value), getattr(value, "__qualname__", None)
+
+
+def _behind_partials(value: Any) -> Any:
     while isinstance(value, functools.partial):
         value = value.func
-    return function, type(value), getattr(value, "__qualname__", None)
+    return value
 
 
 def called_variable(frame: FrameType) -> ast.Name | None:
@@ -127,8 +131,8 @@ def called_variable(frame: FrameType) -> ast.Name | None:
     if known is None:
         expression = expression_of(frame)
         callee = expression.func if isinstance(expression, ast.Call) else None
-        local = isinstance(callee, ast.Name) and callee.id in frame.f_locals
-        known = _CALLED[key] = (frame.f_code, callee if isinstance(callee, ast.Name) and local else None)
+        variable = callee if isinstance(callee, ast.Name) and callee.id in frame.f_locals else None
+        known = _CALLED[key] = (frame.f_code, variable)
     return known[1]
 
 
@@ -348,9 +352,7 @@ def written_name(frame: FrameType) -> str | None:
         return _GET if isinstance(expression.ctx, ast.Load) else "torch.Tensor.__setitem__"
     if not isinstance(expression, ast.Call):
         return None
-    value = look_up(expression.func, frame)
-    while isinstance(value, functools.partial):
-        value = value.func
+    value = _behind_partials(look_up(expression.func, frame))
     if value is None:
         return f"torch.Tensor.{expression.func.attr}" if isinstance(expression.func, ast.Attribute) else None
     if isinstance(expression.func, ast.Attribute) and isinstance(getattr(value, "__self__", None), torch.Tensor):
