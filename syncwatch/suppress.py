@@ -186,15 +186,15 @@ def _listed(codes: Sequence[str]) -> str:
 
 def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppression | None:
     ours = _OURS.search(comment.text)
-    colon = ours or _WITHOUT_COLON.search(comment.text)
-    match = colon or _NOQA.search(comment.text)
+    meant = _WITHOUT_COLON.search(comment.text) if ours is None else None
+    match = ours or meant or _NOQA.search(comment.text)
     if match is None:
         return None
-    codes: Collection[str] = () if colon is not ours else _CODE.findall(match["codes"] or "")
+    codes: Collection[str] = () if meant is not None else _CODE.findall(match["codes"] or "")
     column = comment.column + match.start() + 1
     trouble = ""
     whole_file = False
-    if colon is not ours:
+    if meant is not None:
         trouble = "the colon after `syncwatch` is missing; write `# syncwatch: ignore[SW101] reason`"
     elif ours is None:
         codes = [code for code in codes if own(code)]
@@ -221,7 +221,7 @@ def _parse(path: str, comment: Comment, own: Callable[[str], bool]) -> Suppressi
         first=0 if whole_file else comment.line,
         last=0 if whole_file else comment.line,
         text=match[0].rstrip(),
-        noqa=colon is None,
+        noqa=ours is None and meant is None,
         trouble=trouble,
     )
 
