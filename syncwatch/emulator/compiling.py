@@ -20,7 +20,7 @@ def compile(model: Any = None, **kwargs: Any) -> Any:
         _said.add(NOTICE)
         print(NOTICE, file=sys.stderr)
     if model is None:
-        return lambda decorated: _compiled(decorated)
+        return _compiled
     return _compiled(model)
 
 
@@ -46,7 +46,7 @@ def _compiled(model: Any) -> Any:
 
 def _optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """`torch._dynamo.optimize(backend)(function)`."""
-    return lambda decorated: compile(decorated)
+    return compile
 
 
 def install(patches: Patches) -> None:

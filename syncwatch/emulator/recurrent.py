@@ -22,11 +22,12 @@ STATES: set[int] = set()  # the GPUs for which cuDNN has made, in this process, 
 def _noted(original: Callable[..., Any]) -> Callable[..., Any]:
     def layer(*args: Any) -> Any:
         data = args[0]
-        dropout = next((arg for arg in args if type(arg) is float), 0.0)
-        if dropout and value_of(data) is not None:
-            training = args[next(i for i, arg in enumerate(args) if type(arg) is float) + 1]
-            if training and index_of(data) not in STATES:
-                STATES.add(index_of(data))
+        # how much is dropped is the one number with a point; whether the layer is in training comes next
+        at = next((i for i, arg in enumerate(args) if type(arg) is float), None)
+        if at is not None and args[at] and args[at + 1] and value_of(data) is not None:
+            index = index_of(data)
+            if index not in STATES:
+                STATES.add(index)
                 EVENTS.report(sys._getframe(0), 1, Kind.STREAM_WAIT)
         return original(*args)
 

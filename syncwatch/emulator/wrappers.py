@@ -14,7 +14,7 @@ import torch
 from torch._C import TensorBase
 
 from syncwatch.emulator.patching import Patches
-from syncwatch.emulator.placement import CURRENT
+from syncwatch.emulator.tensor_api import number
 from syncwatch.emulator.values import BACKEND, INDEX, NATIVE
 
 _DEVICE_POSITION = 6  # of `_make_wrapper_subclass`, after the class
@@ -24,11 +24,6 @@ def _names_cuda(device: Any) -> bool:
     if isinstance(device, torch.device):
         return bool(device.type == "cuda")
     return isinstance(device, str) and device.partition(":")[0] == "cuda"
-
-
-def _number(device: Any) -> int:
-    index = torch.device(device).index
-    return CURRENT.index if index is None else int(index)
 
 
 def make_wrapper_subclass(cls: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -42,7 +37,7 @@ def make_wrapper_subclass(cls: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
     else:
         kwargs["device"] = NATIVE
     made = TensorBase._make_wrapper_subclass(cls, *args, **kwargs)
-    if index := _number(device):
+    if index := number(device):
         made.__dict__[INDEX] = index
     return made
 

@@ -195,12 +195,11 @@ def install(patches: Patches) -> None:
         "_snapshot": _snapshot,
         "_dump_snapshot": _dump_snapshot,
         "device_memory_used": memory_reserved,
+        "use_mem_pool": use_mem_pool,
     }
     for name, function in functions.items():
         for owner in (torch.cuda, memory):
             if hasattr(owner, name):
                 patches.replace(owner, name, function)
-    patches.set(torch.cuda, "MemPool", MemPool)
-    patches.set(memory, "MemPool", MemPool)
-    patches.replace(torch.cuda, "use_mem_pool", use_mem_pool)
-    patches.replace(memory, "use_mem_pool", use_mem_pool)
+    for owner in (torch.cuda, memory):
+        patches.set(owner, "MemPool", MemPool)
