@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +28,26 @@ def device() -> Iterator[None]:
     with emulate():
         torch.manual_seed(0)
         yield
+
+
+@pytest.fixture
+def on_two_ranks() -> Callable[[Path, float], list[tuple[str, str]]]:
+    """Runs a program on two ranks, with its folder and the rank as arguments; returns what each said: (out, err)."""
+
+    def on_two_ranks(path: Path, timeout: float) -> list[tuple[str, str]]:
+        started = [
+            subprocess.Popen(
+                [sys.executable, str(path), str(path.parent), str(rank)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            for rank in range(2)
+        ]
+        return [process.communicate(timeout=timeout) for process in started]
+
+    return on_two_ranks
 
 
 @pytest.fixture

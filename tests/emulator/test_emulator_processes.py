@@ -153,7 +153,7 @@ def test_what_replicas_wait_for_belongs_to_the_call_of_the_program(script):
     assert done.stdout == f"[('event-wait', '{forward}', 16), ('tensor-read', 'torch.Tensor.backward', 3)]\n"
 
 
-def test_ranks_train_together_and_get_the_values_of_the_cpu(script):
+def test_ranks_train_together_and_get_the_values_of_the_cpu(script, on_two_ranks):
     path = script(
         "import os, sys, torch, torch.distributed as dist\n"
         "from torch import nn\n"
@@ -195,18 +195,7 @@ def test_ranks_train_together_and_get_the_values_of_the_cpu(script):
         "print('agreed', flush=True)\n"
         "os._exit(0)\n"
     )
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, str(path), str(path.parent), str(rank)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        for rank in range(2)
-    ]
-    for rank in ranks:
-        out, err = rank.communicate(timeout=TIMEOUT)
+    for out, err in on_two_ranks(path, TIMEOUT):
         assert "agreed" in out, err
 
 

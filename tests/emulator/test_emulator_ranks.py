@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,25 +21,14 @@ with syncwatch.emulate(devices=2):
 
 
 @pytest.fixture
-def ranks(tmp_path: Path):
+def ranks(tmp_path: Path, on_two_ranks):
     """Runs a program on two ranks; each must print `done`."""
 
     def ranks(code: str) -> None:
         path = tmp_path / "train.py"
         body = "".join(f"    {line}\n" for line in code.splitlines())
         path.write_text(PROLOGUE + body + "    dist.barrier()\nprint('done', flush=True)\nimport os; os._exit(0)\n")
-        started = [
-            subprocess.Popen(
-                [sys.executable, str(path), str(tmp_path), str(rank)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-            )
-            for rank in range(2)
-        ]
-        for process in started:
-            out, err = process.communicate(timeout=TIMEOUT)
+        for out, err in on_two_ranks(path, TIMEOUT):
             assert "done" in out, err[-3000:]
 
     return ranks
